@@ -1,0 +1,1 @@
+"""Checkpoints: the components."""

@@ -1,0 +1,1 @@
+"""Promotion and rollback: the components."""

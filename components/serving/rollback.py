@@ -1,0 +1,29 @@
+"""Takes the last promotion of a service back."""
+
+from __future__ import annotations
+
+from goldenpath import serving
+from goldenpath.serving import PromotionResult
+from goldenpath.steps import component, current_step
+
+
+@component(name="serving.rollback")
+def rollback(*, service: str, reason: str) -> PromotionResult:
+    """Gives all traffic back to the previous champion.
+
+    Args:
+        service: The service's name.
+        reason: Why; it is kept in the rollout's record.
+
+    Returns:
+        The rollout's record and the champion that serves now.
+    """
+    step = current_step()
+    return serving.rollback(
+        service,
+        reason=reason,
+        run=step.run.run,
+        store=step.store,
+        state_dir=step.run.settings.state_dir,
+        tracking=step.run.settings.tracking,
+    )

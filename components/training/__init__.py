@@ -1,0 +1,1 @@
+"""Training jobs: the components."""

@@ -1,0 +1,241 @@
+"""The client: whole objects and ranges, create-only writes, listings; over obstore.
+
+Small on purpose: what a caller gets is the same over ``file://``, ``s3://``, ``gs://``, ``az://`` and
+``memory://``, and every fault is one of this library's errors.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import obstore
+from obstore import exceptions as faults
+from obstore.store import LocalStore, MemoryStore, S3Store, from_url
+
+from goldenpath.errors import DataDamaged, GoldenPathError, InputError, NotFound, Temporary
+from goldenpath.refs import check_store_url
+
+T = TypeVar("T")
+
+_RETRY: Any = {
+    "max_retries": 5,
+    "retry_timeout": timedelta(seconds=60),
+    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=8), "base": 2},
+}
+_CLIENT: Any = {"timeout": timedelta(seconds=120), "connect_timeout": timedelta(seconds=10)}
+_CREATE_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of a listing. ``size`` in bytes."""
+
+    key: str
+    size: int
+    modified: datetime
+    etag: str
+
+
+class Store:
+    """A store at a URL. Keys are relative to it; safe to share between threads."""
+
+    def __init__(self, url: str, backend: Any) -> None:
+        self.url = url
+        self.backend = backend
+        """The obstore object, for code that needs its asynchronous calls."""
+
+    def __repr__(self) -> str:
+        return f"Store({self.url!r})"
+
+    def uri(self, key: str) -> str:
+        """The full address of a key."""
+        return f"{self.url}/{key}"
+
+    def put(self, key: str, data: bytes | Path) -> None:
+        """Writes an object, replacing what was there."""
+        self._call(key, lambda: obstore.put(self.backend, key, data))
+
+    def create(self, key: str, data: bytes | Path) -> bool:
+        """Writes an object only if there is none: True if this call wrote it, False if it existed.
+
+        A False after a lost reply may be this caller's own write: where that matters, read it back.
+        """
+        for attempt in range(_CREATE_TRIES):
+            try:
+                self._call(key, lambda: obstore.put(self.backend, key, data, mode="create"))
+            except (faults.AlreadyExistsError, faults.PreconditionError):
+                return False
+            except _Conflict:
+                # S3 answers 409 where two creates race and neither is decided yet: ask again.
+                time.sleep(0.05 * 2**attempt)
+            else:
+                return True
+        raise Temporary(f"{self.uri(key)} is being written by too many at once.", next_step="Try again.")
+
+    def get(self, key: str) -> bytes:
+        """Reads a whole object.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return self._call(key, lambda: bytes(obstore.get(self.backend, key).bytes()))
+
+    def get_or_none(self, key: str) -> bytes | None:
+        """Reads a whole object, or returns None where there is none."""
+        try:
+            return self.get(key)
+        except NotFound:
+            return None
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Reads ``length`` bytes from ``start``; a shorter object raises DataDamaged."""
+        if length == 0:
+            return b""
+        data = self._call(
+            key, lambda: bytes(obstore.get_range(self.backend, key, start=start, length=length))
+        )
+        if len(data) != length:
+            raise DataDamaged(f"{self.uri(key)} ends early: {len(data)} of {length} bytes at {start}.")
+        return data
+
+    def get_ranges(self, key: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
+        """Reads several ranges of one object in as few requests as the store allows."""
+        found = self._call(key, lambda: obstore.get_ranges(self.backend, key, starts=starts, lengths=lengths))
+        return [bytes(part) for part in found]
+
+    def head(self, key: str) -> Entry | None:
+        """The size and time of an object, or None where there is none."""
+        try:
+            return _entry(self._call(key, lambda: obstore.head(self.backend, key)))
+        except NotFound:
+            return None
+
+    def list(self, prefix: str = "") -> Iterator[Entry]:
+        """All objects under a folder, in the store's own order (never rely on it)."""
+        pages = self._call(prefix, lambda: iter(obstore.list(self.backend, prefix.rstrip("/") or None)))
+        while True:
+            try:
+                page = self._call(prefix, lambda: next(pages, None))
+            except NotFound:
+                return
+            if page is None:
+                return
+            for meta in page:
+                yield _entry(meta)
+
+    def delete(self, keys: str | Iterable[str]) -> None:
+        """Deletes objects; those that are gone already are no error."""
+        for key in [keys] if isinstance(keys, str) else keys:
+            try:
+                self._call(key, functools.partial(obstore.delete, self.backend, key))
+            except NotFound:
+                continue
+
+    def _call(self, key: str, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except (faults.AlreadyExistsError, faults.PreconditionError):
+            raise
+        except (FileNotFoundError, faults.NotFoundError):
+            raise NotFound(f"There is no object {self.uri(key)}.") from None
+        except (faults.PermissionDeniedError, faults.UnauthenticatedError, PermissionError) as error:
+            raise InputError(
+                f"The store {self.url} does not let us at {key!r}: {_first_line(error)}",
+                next_step="Check the credentials in the environment and the bucket's policy.",
+            ) from error
+        except (faults.BaseError, OSError, ValueError) as error:
+            raise _translated(self.uri(key), error) from error
+
+
+class _Conflict(GoldenPathError):
+    """A create that raced with another and was not decided."""
+
+
+def _translated(uri: str, error: Exception) -> GoldenPathError:
+    text = str(error)
+    if "409" in text and "Conflict" in text:
+        return _Conflict(text)
+    if "No such bucket" in text or "NoSuchBucket" in text:
+        return NotFound(f"The bucket of {uri} does not exist.")
+    if "No space left" in text:
+        return Temporary(f"The store's disk is full at {uri}.", next_step="Free some space, then try again.")
+    return Temporary(f"The store did not answer for {uri}: {_first_line(error)}", next_step="Try again.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _entry(meta: Any) -> Entry:
+    return Entry(meta["path"], meta["size"], meta["last_modified"], meta["e_tag"] or "")
+
+
+@functools.lru_cache(maxsize=64)
+def open_store(url: str) -> Store:
+    """Opens the store at a URL; the same URL gives the same client.
+
+    Credentials come from the environment: boto3's chain for ``s3://`` (with ``AWS_ENDPOINT_URL`` for
+    other S3 servers), the cloud's own for ``gs://`` and ``az://``. A ``memory://`` store lives as long
+    as this process.
+
+    Raises:
+        RefError: The URL is malformed.
+        InputError: The folder cannot be made, or no credentials are found.
+    """
+    url = check_store_url(url.rstrip("/"))
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Store(url, _local(unquote(parts.path)))
+    if parts.scheme == "memory":
+        return Store(url, MemoryStore())
+    if parts.scheme == "s3":
+        return Store(url, _s3(parts.netloc, parts.path.strip("/")))
+    return Store(url, from_url(url, client_options=_CLIENT, retry_config=_RETRY))
+
+
+def _local(folder: str) -> LocalStore:
+    try:
+        return LocalStore(folder, mkdir=True)
+    except (OSError, faults.BaseError) as error:
+        raise InputError(
+            f"The store folder {folder} cannot be made: {_first_line(error)}",
+            next_step="Name a folder you may write to (GOLDENPATH_STORE).",
+        ) from error
+
+
+def _s3(bucket: str, prefix: str) -> S3Store:
+    # Imported here: boto3 costs 0.4 s, and most commands on a laptop never meet S3.
+    import boto3
+    import botocore.exceptions
+    from obstore.auth.boto3 import Boto3CredentialProvider
+
+    session = boto3.Session()
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    config: Any = {"region": session.region_name or "us-east-1"}
+    options: Any = dict(_CLIENT)
+    if endpoint:
+        config["endpoint"] = endpoint
+        options["allow_http"] = endpoint.startswith("http://")
+    try:
+        provider = Boto3CredentialProvider(session)
+    except (botocore.exceptions.BotoCoreError, ValueError) as error:
+        raise InputError(
+            f"No credentials for s3://{bucket} were found: {_first_line(error)}",
+            next_step="Log in, or give the pod's service account a role.",
+        ) from error
+    return S3Store(
+        bucket,
+        prefix=prefix or None,
+        config=config,
+        client_options=options,
+        retry_config=_RETRY,
+        credential_provider=provider,
+    )
