@@ -1,0 +1,1 @@
+"""Golden paths: a folder a path."""

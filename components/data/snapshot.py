@@ -8,7 +8,7 @@ from goldenpath.steps import component, current_step
 
 
 @component(name="data.snapshot")
-def snapshot(*, source: str, name: str, options: SnapshotOptions = SnapshotOptions()) -> SnapshotResult:  # noqa: B008
+def snapshot(*, source: str, name: str, options: SnapshotOptions = SnapshotOptions()) -> SnapshotResult:
     """Takes an immutable version of a folder, a file or an object prefix.
 
     The same content gives the same version: nothing new is committed and ``changed`` is false.

@@ -26,12 +26,5 @@ def evaluate(*, job: EvaluationJob, model: str, dataset: str, source: str = "") 
         model=model,
         dataset=dataset,
         source=source,
-        place=evaluation.Place(
-            run=step.run.run,
-            step=step.step,
-            store=step.store,
-            work_dir=step.work_dir,
-            cache_dir=step.run.settings.cache_dir,
-            tracking=step.run.settings.tracking,
-        ),
+        place=step.place,
     )

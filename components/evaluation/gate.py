@@ -8,7 +8,7 @@ from goldenpath.steps import component, current_step
 
 
 @component(name="evaluation.gate")
-def gate(*, candidate: str, champion: str = "", policy: GatePolicy = GatePolicy()) -> GateResult:  # noqa: B008
+def gate(*, candidate: str, champion: str = "", policy: GatePolicy = GatePolicy()) -> GateResult:
     """Judges a candidate's evaluation, alone and against the champion's on the same rows.
 
     Three-way: ``passed`` if every rule's harm is surely within its margin, ``refused`` if one is

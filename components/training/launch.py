@@ -29,12 +29,5 @@ def launch(*, job: TrainingJob, model: str, datasets: dict[str, str], source: st
         model=model,
         datasets=datasets,
         source=source,
-        place=training.Place(
-            run=step.run.run,
-            step=step.step,
-            store=step.store,
-            work_dir=step.work_dir,
-            cache_dir=step.run.settings.cache_dir,
-            tracking=step.run.settings.tracking,
-        ),
+        place=step.place,
     )

@@ -1,0 +1,1 @@
+"""Train, gate, register and promote a model: the first golden path."""

@@ -46,7 +46,7 @@ _fallback = LogReporter()
 
 
 def task(title: str, *, total: float | None = None, unit: str = "") -> AbstractContextManager[Advance]:
-    """Tells of a piece of work: ``with task("Uploading", total=n, unit="B") as advance: advance(1024)``."""
+    """Tells of a piece of work; the context gives the function that advances it."""
     return (_reporter.get() or _fallback).task(title, total, unit)
 
 

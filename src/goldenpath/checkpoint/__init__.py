@@ -1,0 +1,1 @@
+"""Checkpoints with commit manifests."""

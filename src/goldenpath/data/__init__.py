@@ -1,0 +1,1 @@
+"""Dataset versions: immutable, deduplicated, verified on every read."""

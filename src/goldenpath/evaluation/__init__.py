@@ -1,0 +1,1 @@
+"""Evaluations of models, and the gate that judges them."""

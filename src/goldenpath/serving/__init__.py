@@ -1,0 +1,1 @@
+"""Promotion of models into service, judged by what they do there."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from goldenpath import settings as settings_module
 from goldenpath.errors import GoldenPathError
+from goldenpath.jobs import Place
 from goldenpath.journal import Journal
 from goldenpath.provenance import Code, RunRecord, check_run, check_step, image_identity, new_run
 from goldenpath.settings import Settings
@@ -107,9 +108,18 @@ class StepContext:
         return keys.step_folder(self.run.run, self.step)
 
     @property
-    def work_dir(self) -> Path:
-        """A local folder of this step's own; it may be there from an earlier attempt."""
-        return self.run.settings.state_dir / "runs" / self.run.run / self.step
+    def place(self) -> Place:
+        """What the job of this step needs to know of it."""
+        settings = self.run.settings
+        return Place(
+            run=self.run.run,
+            step=self.step,
+            store=self.store,
+            # The folder may be there from an earlier attempt, with a job in it to adopt.
+            work_dir=settings.state_dir / "runs" / self.run.run / self.step,
+            cache_dir=Path(settings.cache_dir),
+            tracking=settings.tracking,
+        )
 
 
 _run: ContextVar[RunContext | None] = ContextVar("goldenpath_run", default=None)

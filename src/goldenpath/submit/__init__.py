@@ -1,0 +1,1 @@
+"""Starts a path on an engine."""

@@ -1,0 +1,1 @@
+"""Fakes and pytest fixtures for users of the library."""

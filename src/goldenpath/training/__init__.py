@@ -1,0 +1,1 @@
+"""Training jobs and the contract with the training code."""

@@ -1,0 +1,96 @@
+"""The ``goldenpath`` command: groups are loaded when they are asked for, so that help is quick."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import traceback
+from typing import Any
+
+import click
+import typer
+import typer.core
+import typer.main
+
+from goldenpath import __version__
+from goldenpath.errors import GoldenPathError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("goldenpath.cli.run", "Run a golden path on this machine."),
+    "compile": ("goldenpath.cli.compile", "Compile a golden path for KFP or Argo."),
+    "step": ("goldenpath.cli.step", "Run one component by its name."),
+    "trace": ("goldenpath.cli.trace", "Trace a model, a dataset or a commit."),
+    "gate": ("goldenpath.cli.gate", "Judge one evaluation against another."),
+    "judge": ("goldenpath.cli.judge", "Replay or simulate the canary judge."),
+    "data": ("goldenpath.cli.data", "Dataset versions."),
+    "checkpoint": ("goldenpath.cli.checkpoint", "Checkpoints of a run."),
+    "model": ("goldenpath.cli.model", "Registered models."),
+    "serve": ("goldenpath.cli.serve", "Services and their rollouts."),
+    "components": ("goldenpath.cli.components", "The catalogue of components."),
+    "settings": ("goldenpath.cli.settings", "Each setting, and where it came from."),
+    "demo": ("goldenpath.cli.demo", "Run the digits example from nothing."),
+    "version": ("goldenpath.cli.version", "Print the version."),
+}
+"""Every top-level command: the module that holds its typer ``app``, and its one line of help."""
+
+
+class _LazyGroup(typer.core.TyperGroup):
+    """Finds commands by ``COMMANDS`` and imports a module only to run or explain its command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name in sys.argv[1:]:
+            app = importlib.import_module(COMMANDS[cmd_name][0]).app
+            return _command(app, cmd_name)
+        return click.Command(cmd_name, help=COMMANDS[cmd_name][1])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args)
+
+
+def _command(app: typer.Typer, name: str) -> click.Command:
+    command: Any = typer.main.get_command(app)
+    command.name = name
+    return command  # type: ignore[no-any-return]
+
+
+app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+@app.callback()
+def root(
+    verbose: bool = typer.Option(False, "-v", "--verbose", help="Show tracebacks and debug lines."),
+) -> None:
+    """From a training entry point and a queue name to a traceable model in production."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.WARNING, format="%(levelname)s %(message)s"
+    )
+
+
+def main() -> None:
+    """Runs the command line; errors become one sentence and an exit code."""
+    verbose = bool({"-v", "--verbose"} & set(sys.argv[1:]))
+    try:
+        code = app(standalone_mode=False)
+    except GoldenPathError as error:
+        if verbose:
+            traceback.print_exc()
+        sys.stderr.write(f"Error: {error}\n")
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        sys.stderr.write("Stopped.\n")
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+__all__ = ["COMMANDS", "__version__", "app", "main"]
