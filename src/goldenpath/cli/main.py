@@ -38,21 +38,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class _LazyGroup(typer.core.TyperGroup):
     """Finds commands by ``COMMANDS`` and imports a module only to run or explain its command."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        if cmd_name in sys.argv[1:]:
-            app = importlib.import_module(COMMANDS[cmd_name][0]).app
-            return _command(app, cmd_name)
-        return click.Command(cmd_name, help=COMMANDS[cmd_name][1])
+        return _command(importlib.import_module(COMMANDS[cmd_name][0]).app, cmd_name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, args)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 def _command(app: typer.Typer, name: str) -> click.Command:

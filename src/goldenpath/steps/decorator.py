@@ -7,7 +7,6 @@ the work itself. The last act is one create-only write of the result.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import time
 import typing
@@ -26,21 +25,6 @@ from goldenpath.validation import validated
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-CATALOGUE: dict[str, str] = {
-    "data.snapshot": "goldenpath.components.data.snapshot",
-    "data.diff": "goldenpath.components.data.diff",
-    "run.pin": "goldenpath.components.run.pin",
-    "run.finish": "goldenpath.components.run.finish",
-    "training.launch": "goldenpath.components.training.launch",
-    "checkpointing.select": "goldenpath.components.checkpointing.select",
-    "evaluation.evaluate": "goldenpath.components.evaluation.evaluate",
-    "evaluation.gate": "goldenpath.components.evaluation.gate",
-    "registry.register": "goldenpath.components.registry.register",
-    "serving.promote": "goldenpath.components.serving.promote",
-    "serving.rollback": "goldenpath.components.serving.rollback",
-}
-"""Every component by its name, with the module that holds the function of the same last name."""
 
 _TRIES = 3
 _FIRST_WAIT_S = 1.0
@@ -236,20 +220,6 @@ def component(
         return Component(function, name=name, schema=schema, reuse=reuse)
 
     return wrap
-
-
-def find(name: str) -> Component[..., Any]:
-    """The component of a name.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    if name not in CATALOGUE:
-        raise ConfigError(
-            f"There is no component {name!r}.", next_step=f"Components: {', '.join(CATALOGUE)}."
-        )
-    module = importlib.import_module(CATALOGUE[name])
-    return cast("Component[..., Any]", getattr(module, name.rpartition(".")[2]))
 
 
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
