@@ -8,12 +8,10 @@ import sys
 import traceback
 from typing import Any
 
-import click
 import typer
 import typer.core
 import typer.main
 
-from goldenpath import __version__
 from goldenpath.errors import GoldenPathError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -38,26 +36,28 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class _LazyGroup(typer.core.TyperGroup):
     """Finds commands by ``COMMANDS`` and imports a module only to run or explain its command."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (click's signature)
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  (the framework's signature)
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        return _command(importlib.import_module(COMMANDS[cmd_name][0]).app, cmd_name)
+        command = typer.main.get_command(importlib.import_module(COMMANDS[cmd_name][0]).app)
+        command.name = cmd_name
+        return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-def _command(app: typer.Typer, name: str) -> click.Command:
-    command: Any = typer.main.get_command(app)
-    command.name = name
-    return command  # type: ignore[no-any-return]
-
-
-app = typer.Typer(cls=_LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=_LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 @app.callback()
@@ -72,21 +72,13 @@ def root(
 
 def main() -> None:
     """Runs the command line; errors become one sentence and an exit code."""
+    # -v is the root's option, but people write it at the end: it is taken from anywhere.
     verbose = bool({"-v", "--verbose"} & set(sys.argv[1:]))
+    arguments = [a for a in sys.argv[1:] if a not in ("-v", "--verbose")]
     try:
-        code = app(standalone_mode=False)
+        app(["-v", *arguments] if verbose else arguments)
     except GoldenPathError as error:
         if verbose:
             traceback.print_exc()
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(error.exit_code)
-    except click.exceptions.Abort:
-        sys.stderr.write("Stopped.\n")
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-__all__ = ["COMMANDS", "__version__", "app", "main"]
