@@ -60,8 +60,9 @@ class Store:
         return f"{self.url}/{key}"
 
     def put(self, key: str, data: bytes | Path) -> None:
-        """Writes an object, replacing what was there."""
-        self._call(key, lambda: obstore.put(self.backend, key, data))
+        """Writes an object, replacing what was there. Bytes go in one request, a large file in parts."""
+        parts = None if isinstance(data, Path) else False
+        self._call(key, lambda: obstore.put(self.backend, key, data, use_multipart=parts))
 
     def create(self, key: str, data: bytes | Path) -> bool:
         """Writes an object only if there is none: True if this call wrote it, False if it existed.
@@ -87,6 +88,14 @@ class Store:
             NotFound: There is none.
         """
         return self._call(key, lambda: bytes(obstore.get(self.backend, key).bytes()))
+
+    def view(self, key: str) -> memoryview:
+        """Reads a whole object without the copy that ``get`` makes.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return self._call(key, lambda: memoryview(obstore.get(self.backend, key).bytes()))
 
     def get_or_none(self, key: str) -> bytes | None:
         """Reads a whole object, or returns None where there is none."""

@@ -9,6 +9,8 @@
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
     rollouts/<service>/<n>.json
+    tags/datasets/<name>/<tag>.json                             create-only
+    gc/<n>/{plan,done}.json     probes/conditional-put
 
 Numbers are padded to ten digits, so that keys sort as numbers do.
 """
@@ -126,3 +128,31 @@ def rollouts(service: str) -> str:
 def rollout(service: str, number: int) -> str:
     """One rollout of a service."""
     return f"{rollouts(service)}{padded(number)}.json"
+
+
+def tags(kind: Kind, name: str) -> str:
+    """The folder of the tags of a name."""
+    return f"tags/{kind.value}/{name}/"
+
+
+def tag(kind: Kind, name: str, tag: str) -> str:
+    """One tag: a create-only name for a version."""
+    return f"{tags(kind, name)}{tag}.json"
+
+
+GC_PLANS = "gc/"
+"""The folder of the garbage collections."""
+
+
+def gc_plan(number: int) -> str:
+    """What one garbage collection is about to delete; create-only."""
+    return f"{GC_PLANS}{padded(number)}/plan.json"
+
+
+def gc_done(number: int) -> str:
+    """The mark that a garbage collection has ended."""
+    return f"{GC_PLANS}{padded(number)}/done.json"
+
+
+PROBE_CREATE = "probes/conditional-put"
+"""Written once a store, to see whether a second create of it is refused."""
