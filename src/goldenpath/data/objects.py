@@ -1,0 +1,81 @@
+"""Writing content-addressed objects: several at once, none that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+
+from goldenpath.data.jobs import Jobs
+from goldenpath.provenance import sha256_hex
+from goldenpath.store import Store, keys
+
+PACK = 8 * 2**20
+"""Bytes of a pack, roughly: the one that reaches it is closed."""
+
+_REUSE_S = 24 * 3600
+"""An object that no version refers to is relied on only while it is younger than this: garbage
+collection leaves those alone that are younger than twice as much."""
+
+
+class Uploads(Jobs):
+    """A pool of writers. ``used`` holds the key of every object that the snapshot relies on."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self.store = store
+        self.used: set[str] = set()
+
+    def write(self, data: bytes, key_of: Callable[[str], str] = keys.object_) -> str:
+        """Writes an object under its digest unless a fresh one is there; returns the digest."""
+        digest = sha256_hex(data)
+        key = key_of(digest)
+        self.used.add(key)
+        there = self.store.head(key)
+        if there is not None and there.size == len(data):
+            age = (datetime.now(UTC) - there.modified).total_seconds()
+            if age < _REUSE_S:
+                return digest
+        # An old one is written again: that makes it young in the eyes of garbage collection.
+        self.store.put(key, data)
+        return digest
+
+
+class Packer:
+    """Joins small files into packs.
+
+    ``packs`` has a slot for each: the digest of one that was known before, or the future of one that
+    is written now. A place is ``slot << 32 | offset``.
+    """
+
+    def __init__(self, uploads: Uploads) -> None:
+        self.packs: list[str | Future[str] | None] = []
+        self._uploads = uploads
+        self._open: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> int:
+        """Takes a file's bytes and returns their place."""
+        if not self._open:
+            self._slot = len(self.packs)
+            self.packs.append(None)
+        place = self._slot << 32 | self._size
+        self._open.append(data)
+        self._size += len(data)
+        if self._size >= PACK:
+            self.close()
+        return place
+
+    def close(self) -> None:
+        """Sends the open pack off."""
+        if self._open:
+            pack = b"".join(self._open)
+            self._open, self._size = [], 0
+            self.packs[self._slot] = self._uploads.submit(lambda: self._uploads.write(pack))
+
+    def digest(self, slot: int) -> str:
+        """The digest of a pack, as soon as it is written."""
+        pack = self.packs[slot]
+        if pack is None:
+            raise AssertionError("the pack is still open: close() comes first")
+        return pack if isinstance(pack, str) else pack.result()
