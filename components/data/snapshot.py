@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from goldenpath import data
 from goldenpath.data import Lineage, SnapshotOptions, SnapshotResult
 from goldenpath.steps import component, current_step
@@ -16,11 +18,18 @@ def snapshot(*, source: str, name: str, options: SnapshotOptions = SnapshotOptio
     Args:
         source: A local path or the URL of an object prefix.
         name: The dataset's name.
-        options: What to leave out, and how to treat what changes meanwhile.
+        options: What to leave out.
 
     Returns:
         The version's reference, with number and digest, and what it holds.
     """
     step = current_step()
     lineage = Lineage(run=step.run.run, step=step.step, code=step.run.code)
-    return data.snapshot(source, name, store=step.store, options=options, lineage=lineage)
+    return data.snapshot(
+        source,
+        name,
+        store=step.store,
+        options=options,
+        lineage=lineage,
+        cache_dir=Path(step.run.settings.cache_dir),
+    )

@@ -63,7 +63,9 @@ class Fetch(Jobs):
     def _make_parents(self, path: str) -> None:
         parent = path.rpartition("/")[0]
         if parent not in self._made:
-            Path(f"{self._folder}/{parent}").mkdir(parents=True, exist_ok=True)
+            self._make_parents(parent)
+            # Not exist_ok: on a disk that does not tell 'A' from 'a' two folders would become one.
+            Path(f"{self._folder}/{parent}").mkdir()
             self._made.add(parent)
 
     def _unpack(self, pack: str, found: list[tuple[Row, int]]) -> None:
