@@ -10,7 +10,7 @@
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
     rollouts/<service>/<n>.json
     tags/datasets/<name>/<tag>.json                             create-only
-    gc/<n>/{plan,done}.json     probes/conditional-put
+    gc/<attempt>.json   probes/conditional-put
 
 Numbers are padded to ten digits, so that keys sort as numbers do.
 """
@@ -141,17 +141,12 @@ def tag(kind: Kind, name: str, tag: str) -> str:
 
 
 GC_PLANS = "gc/"
-"""The folder of the garbage collections."""
+"""The folder of the garbage collections that run."""
 
 
-def gc_plan(number: int) -> str:
-    """What one garbage collection is about to delete; create-only."""
-    return f"{GC_PLANS}{padded(number)}/plan.json"
-
-
-def gc_done(number: int) -> str:
-    """The mark that a garbage collection has ended."""
-    return f"{GC_PLANS}{padded(number)}/done.json"
+def gc_plan(attempt: str) -> str:
+    """What one garbage collection is deleting at this moment; gone when it ends."""
+    return f"{GC_PLANS}{attempt}.json"
 
 
 PROBE_CREATE = "probes/conditional-put"
