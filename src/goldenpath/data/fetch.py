@@ -152,7 +152,7 @@ def read_block(store: Store, row: Row, number: int) -> memoryview:
     except NotFound:
         raise _missing(store, key, row) from None
     check(store, row.chunks[number], row, row.chunks[number], data)
-    if len(data) != min(BLOCK, row.size - number * BLOCK):
+    if len(data) != row.block_size(number):
         raise DataDamaged(f"{store.uri(key)} is not block {number} of {row.path!r}: {len(data)} bytes.")
     return data
 

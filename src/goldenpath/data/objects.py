@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
 
+from goldenpath.data.gc import require_unplanned
 from goldenpath.data.jobs import Jobs
+from goldenpath.errors import Temporary
 from goldenpath.provenance import sha256_hex
 from goldenpath.store import Store, keys
 
@@ -14,8 +17,10 @@ PACK = 8 * 2**20
 """Bytes of a pack, roughly: the one that reaches it is closed."""
 
 _REUSE_S = 24 * 3600
-"""An object that no version refers to is relied on only while it is younger than this: garbage
-collection leaves those alone that are younger than twice as much."""
+"""An object that may have no version yet is relied on only while it is younger than this."""
+
+_LONGEST_S = 48 * 3600
+"""A snapshot that lasts longer does not commit. Both together are ``gc.LEAST_GRACE``."""
 
 
 class Uploads(Jobs):
@@ -25,6 +30,16 @@ class Uploads(Jobs):
         super().__init__()
         self.store = store
         self.used: set[str] = set()
+        self._started = time.monotonic()
+
+    def require_fresh(self) -> None:
+        """Raises Temporary where what was written first may be garbage by now; see ``gc``."""
+        if time.monotonic() - self._started > _LONGEST_S:
+            raise Temporary(
+                f"The snapshot lasted longer than {_LONGEST_S // 3600} hours.",
+                next_step="Take it again: it goes on with what is stored, and with unchanged files' digests.",
+            )
+        require_unplanned(self.store, self.used)
 
     def write(self, data: bytes, key_of: Callable[[str], str] = keys.object_) -> str:
         """Writes an object under its digest unless a fresh one is there; returns the digest."""

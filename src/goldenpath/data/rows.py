@@ -54,6 +54,10 @@ class Row(NamedTuple):
         """Whether its bytes lie in a pack."""
         return bool(self.chunks) and self.size < PACKED_BELOW
 
+    def block_size(self, number: int) -> int:
+        """The bytes of one of its blocks: the last may be shorter."""
+        return min(BLOCK, self.size - number * BLOCK)
+
 
 def order(path: str) -> str:
     """The sort key of a path: '/' comes before every other character."""

@@ -108,6 +108,7 @@ def snapshot(
             created_at=datetime.now(UTC),
             attempt=new_attempt(),
         )
+        uploads.require_fresh()
         version, own = commit(version, store=store)
     return _result(version, store, changed=own)
 
