@@ -14,6 +14,15 @@ from goldenpath.refs import Kind, Ref
 from goldenpath.store import Store, keys, open_store
 
 
+class Cost(BaseModel):
+    """What the training cost, in units of ``currency``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    amount: float
+    currency: str
+
+
 class Version(BaseModel):
     """``refs/models/<name>/<n>.json``: a number, the digest it stands for, and the evidence it got it by."""
 
@@ -35,13 +44,15 @@ class Version(BaseModel):
     datasets: dict[str, str] = {}
     """The dataset versions that the run trained on, by the names the code asked for."""
     checkpoint: str = ""
+    queue: str = ""
+    cost: Cost | None = None
     code: Code = Code()
     image: str = ""
     config_digest: str = ""
     registered_at: datetime
 
     def ref(self, store: str) -> str:
-        """The full reference: number and digest."""
+        """The full reference in the store at this URL: number and digest."""
         found = Ref(store=store, kind=Kind.MODELS, name=self.name, number=self.number, digest=self.digest)
         return str(found)
 
@@ -115,3 +126,8 @@ def hex_digest(ref: Ref) -> str:
             next_step="Add the number or the digest, as in models/digits:3.",
         )
     return ref.digest
+
+
+def digest_id(hex_digest: str) -> str:
+    """What a digest is called in the index of runs: no name can be written like it."""
+    return f"sha256:{hex_digest}"
