@@ -1,1 +1,46 @@
 """Models by digest: publishing, registering, aliases, and the trace from a model to its origins."""
+
+from goldenpath.registry.alias_epochs import (
+    CHALLENGER,
+    CHAMPION,
+    PREVIOUS,
+    AliasEpoch,
+    Aliases,
+    alias_history,
+    aliases,
+    mirror_aliases,
+    move_alias,
+)
+from goldenpath.registry.manifest import File, Manifest, read_manifest
+from goldenpath.registry.pins import Pins, pin
+from goldenpath.registry.publication import publish
+from goldenpath.registry.registration import Evidence, Registered, mirror_versions, register
+from goldenpath.registry.retrieval import fetch, verify
+from goldenpath.registry.versions import Version, resolve, versions
+
+__all__ = [
+    "CHALLENGER",
+    "CHAMPION",
+    "PREVIOUS",
+    "AliasEpoch",
+    "Aliases",
+    "Evidence",
+    "File",
+    "Manifest",
+    "Pins",
+    "Registered",
+    "Version",
+    "alias_history",
+    "aliases",
+    "fetch",
+    "mirror_aliases",
+    "mirror_versions",
+    "move_alias",
+    "pin",
+    "publish",
+    "read_manifest",
+    "register",
+    "resolve",
+    "verify",
+    "versions",
+]

@@ -32,6 +32,9 @@ _RETRY: Any = {
 }
 _CLIENT: Any = {"timeout": timedelta(seconds=120), "connect_timeout": timedelta(seconds=10)}
 _CREATE_TRIES = 5
+_PART = 8 << 20
+_MAX_PARTS = 9_000
+_PARTS_IN_FLIGHT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,24 @@ class Store:
             else:
                 return True
         raise Temporary(f"{self.uri(key)} is being written by too many at once.", next_step="Try again.")
+
+    def put_stream(self, key: str, pieces: Iterable[bytes], *, size: int) -> None:
+        """Writes a large object piece by piece, replacing what was there.
+
+        The object appears with its last piece: where ``pieces`` raises, there is none.
+
+        Args:
+            key: The object's key.
+            pieces: The content.
+            size: The bytes in all; it decides the size of S3's parts, of which there are at most 10,000.
+        """
+        part = max(_PART, size // _MAX_PARTS + 1)
+        self._call(
+            key,
+            lambda: obstore.put(
+                self.backend, key, iter(pieces), chunk_size=part, max_concurrency=_PARTS_IN_FLIGHT
+            ),
+        )
 
     def get(self, key: str) -> bytes:
         """Reads a whole object.

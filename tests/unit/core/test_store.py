@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,20 @@ def test_create_writes_once(store: Store) -> None:
     assert store.create("a/b", b"first") is True
     assert store.create("a/b", b"second") is False
     assert store.get("a/b") == b"first"
+
+
+def test_a_stream_is_written_whole_or_not_at_all(store: Store) -> None:
+    def pieces(*, broken: bool) -> Iterator[bytes]:
+        yield b"x" * (9 << 20)
+        if broken:
+            raise InputError("the source changed")
+        yield b"y"
+
+    store.put_stream("whole", pieces(broken=False), size=(9 << 20) + 1)
+    assert store.get_range("whole", (9 << 20) - 1, 2) == b"xy"
+    with pytest.raises(InputError, match="the source changed"):
+        store.put_stream("broken", pieces(broken=True), size=(9 << 20) + 1)
+    assert store.head("broken") is None
 
 
 def test_what_is_not_there_is_none_or_not_found(store: Store) -> None:
