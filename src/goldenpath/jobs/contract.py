@@ -33,8 +33,6 @@ PREFIX = "GOLDENPATH_JOB_"
 RESERVED_PREFIXES = ("GOLDENPATH_", "PET_", "TORCHELASTIC_")
 """Variables that the launcher, Kubeflow Trainer and torchrun set: a job's own ``env`` may not."""
 
-_OUTPUT = "output"
-
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -60,6 +58,10 @@ class JobContract:
     params: Mapping[str, Any] = field(default_factory=dict)
     checkpoint: Mapping[str, Any] | None = None
     """The checkpoint policy as JSON."""
+    tracking: str = ""
+    """The tracking server's URI; empty for none."""
+    tracking_run: str = ""
+    """The run on it that belongs to this job."""
     grace_s: int = 30
 
     def __post_init__(self) -> None:
@@ -69,7 +71,7 @@ class JobContract:
     @property
     def output(self) -> str:
         """The URI prefix of the outputs."""
-        return f"{self.store}/{keys.step_folder(self.run, self.step)}{_OUTPUT}"
+        return f"{self.store}/{keys.step_outputs(self.run, self.step)}".rstrip("/")
 
     def spec(self) -> dict[str, Any]:
         """The JSON value of ``GOLDENPATH_JOB_SPEC``."""
@@ -92,8 +94,10 @@ class JobContract:
             "CACHE": self.cache_dir,
             "GRACE_S": str(self.grace_s),
         }
-        variables = {PREFIX + name: value for name, value in found.items() if value}
-        return {**variables, variable("store"): self.store}
+        variables = {PREFIX + name: value for name, value in found.items()}
+        variables |= {variable("store"): self.store, variable("tracking"): self.tracking}
+        variables |= {"MLFLOW_RUN_ID": self.tracking_run}
+        return {name: value for name, value in variables.items() if value}
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> JobContract:
@@ -114,7 +118,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> JobContract:
     except (ValidationError, ValueError) as error:
         raise ConfigError(f"The variables {PREFIX}SPEC or {PREFIX}GRACE_S are damaged: {error}.") from None
     run, step, output = (_required(environ, name) for name in ("RUN", "STEP", "OUTPUT"))
-    end = f"/{keys.step_folder(run, step)}{_OUTPUT}"
+    end = f"/{keys.step_outputs(run, step)}".rstrip("/")
     if not output.endswith(end):
         raise ConfigError(f"{PREFIX}OUTPUT is {output!r}, which does not end in {end!r}.")
     return JobContract(
@@ -127,6 +131,8 @@ def from_environment(environ: Mapping[str, str] | None = None) -> JobContract:
         datasets=spec.datasets,
         params=spec.params,
         checkpoint=spec.checkpoint,
+        tracking=environ.get(variable("tracking"), ""),
+        tracking_run=environ.get("MLFLOW_RUN_ID", ""),
         grace_s=grace_s,
     )
 
@@ -143,34 +149,29 @@ def write_output(contract: JobContract, name: str, value: Any) -> Any:
         ``value``, or the value of an earlier start that had written this output already.
     """
     store = open_store(contract.store)
-    folder = keys.step_folder(contract.run, contract.step)
-    if store.create(_key(folder, name), canonical_json(value)):
+    if store.create(_key(contract.run, contract.step, name), canonical_json(value)):
         return value
-    return read_output(store, folder, name)
+    return read_output(store, run=contract.run, step=contract.step, name=name)
 
 
-def read_output(store: Store, folder: str, name: str) -> Any:
-    """One output of a job, or None where it was not written.
-
-    Args:
-        store: The run's store.
-        folder: The step's folder in it, ending in '/'.
-        name: The output's name.
+def read_output(store: Store, *, run: str, step: str, name: str) -> Any:
+    """One output of a step's job, or None where it was not written.
 
     Raises:
         DataDamaged: The object is no JSON.
     """
-    data = store.get_or_none(_key(folder, name))
+    key = _key(run, step, name)
+    data = store.get_or_none(key)
     if data is None:
         return None
     try:
         return json.loads(data)
     except ValueError:
-        raise DataDamaged(f"The output {store.uri(_key(folder, name))} is no JSON.") from None
+        raise DataDamaged(f"The output {store.uri(key)} is no JSON.") from None
 
 
-def _key(folder: str, name: str) -> str:
-    return f"{folder}{_OUTPUT}/{name}.json"
+def _key(run: str, step: str, name: str) -> str:
+    return f"{keys.step_outputs(run, step)}{name}.json"
 
 
 def _required(environ: Mapping[str, str], name: str) -> str:

@@ -48,8 +48,9 @@ def run_job(spec: JobSpec, *, backend: str, place: Place) -> JobResult:
     """
     result = _backend(backend).run(spec, place)
     if result.failure is not None:
-        logs = f" Log: {result.logs[-1]}" if result.logs else ""
-        raise UserProgramFailed(f"{result.failure.message}{logs}", next_step=result.failure.next_step)
+        text = result.failure.message.rstrip()
+        logs = f"\nThe whole log: {result.logs[-1]}" if result.logs else ""
+        raise UserProgramFailed(f"{text}{logs}", next_step=result.failure.next_step)
     return result
 
 

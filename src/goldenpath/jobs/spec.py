@@ -50,7 +50,8 @@ class JobSpec:
         """The sha256 of what the job does: a job with another digest is never adopted."""
         return digest_of(
             {
-                "contract": self.contract.environment(),
+                "job": [self.contract.run, self.contract.step, self.contract.model_name],
+                "spec": self.contract.spec(),
                 "program": [self.entry_point, *self.args],
                 "torchrun": self.torchrun,
                 "processes": [self.nodes, self.processes_per_node, self.accelerators_per_node],
@@ -84,7 +85,7 @@ class Failure:
     """Why a job failed."""
 
     reason: str
-    """One word: ``Error``, ``Signal``, ``Timeout``, ``NoOutput``."""
+    """One word: ``Error``, ``Signal``, ``Timeout``, ``Stopped``, ``NoOutput``."""
     message: str
     """A sentence, and the program's own last lines."""
     exit_code: int | None

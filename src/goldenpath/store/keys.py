@@ -7,6 +7,7 @@
     models/<name>/sha256-<hex>/…                                plain files, as model servers read them
     runs/<run>/run.json   runs/<run>/outcome.json
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
+    runs/<run>/steps/<step>/output/<name>.json   runs/<run>/steps/<step>/logs/<start>.log
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
     rollouts/<service>/<n>.json
 
@@ -101,6 +102,16 @@ def step_failed(run: str, step: str, attempt: str) -> str:
 def step_result(run: str, step: str) -> str:
     """The create-only result of a step."""
     return f"{step_folder(run, step)}result.json"
+
+
+def step_outputs(run: str, step: str) -> str:
+    """The folder of what the job of a step has written for the step to read."""
+    return f"{step_folder(run, step)}output/"
+
+
+def step_log(run: str, step: str, start: str) -> str:
+    """The log of one start of a step's job."""
+    return f"{step_folder(run, step)}logs/{start}.log"
 
 
 def step_keys(key: str) -> str:
