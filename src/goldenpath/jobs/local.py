@@ -21,10 +21,10 @@ from goldenpath.errors import ConfigError, Temporary
 from goldenpath.jobs import supervisor
 from goldenpath.jobs.contract import read_output
 from goldenpath.jobs.failure import failure_of
+from goldenpath.jobs.inputs import fetched
 from goldenpath.jobs.logs import Follower, progress_of, tail
 from goldenpath.jobs.place import Place
 from goldenpath.jobs.program import check_entry_point, check_torch, command, environment
-from goldenpath.jobs.source import restored_source
 from goldenpath.jobs.spec import Failure, JobIdentity, JobResult, JobSpec, JobState
 from goldenpath.jobs.starts import Start, launch, list_starts, new_start, only_launcher
 from goldenpath.jobs.verdict import Tally, Verdict, judge, starts_again
@@ -117,7 +117,7 @@ class _LocalJob:
             check_torch()
         cwd = Path.cwd()
         if spec.source:
-            cwd = restored_source(spec.source, place.work_dir / "source", store=place.store)
+            cwd = fetched(spec.source, place.work_dir / "source", store=place.store)
         check_entry_point(spec.entry_point, cwd)
         start = new_start(place.work_dir, digest=spec.digest)
         contract = replace(spec.contract, attempt=start.attempt)
@@ -172,11 +172,10 @@ class _LocalJob:
         return JobResult(
             state=state.get(verdict, JobState.FAILED),
             job=JobIdentity(kind="process", name=self._spec.name, uid=last.attempt),
-            attempts=len(starts),
+            starts=tuple(record for start in starts if (record := start.record()) is not None),
             evictions=verdicts.count(Verdict.LOST),
             restarts=len(verdicts) - verdicts.count(Verdict.LOST),
             queued_s=0.0,
-            running_s=sum(s.running_s() for s in starts),
             logs=tuple(self._place.store.uri(key) for key in logs),
             failure=self._failure(last, verdict, missing),
         )

@@ -96,20 +96,32 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StartRecord:
+    """One start of the program. Times in seconds since the epoch."""
+
+    attempt: str
+    started_at: float
+    finished_at: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobResult:
     """How a job ended, and what it took. Times in seconds."""
 
     state: JobState
     job: JobIdentity
-    attempts: int
-    """How often the program was started."""
+    starts: tuple[StartRecord, ...]
+    """Every start of the program, the oldest first."""
     evictions: int
     """Starts that ended through no fault of the program: preempted, or their machine went away."""
     restarts: int
     """Starts after the program had failed."""
     queued_s: float
-    running_s: float
-    """All starts together."""
     logs: tuple[str, ...]
     """The log of each start in the store, the oldest first."""
     failure: Failure | None = None
+
+    @property
+    def running_s(self) -> float:
+        """Seconds that the program ran, all starts together."""
+        return sum(start.finished_at - start.started_at for start in self.starts)

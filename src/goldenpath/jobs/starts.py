@@ -24,6 +24,7 @@ from typing import Literal
 
 from goldenpath.errors import Temporary
 from goldenpath.jobs import supervisor
+from goldenpath.jobs.spec import StartRecord
 from goldenpath.provenance import new_attempt
 
 _POLL_S = 0.05
@@ -90,13 +91,18 @@ class Start:
             os.close(descriptor)
         return False
 
-    def running_s(self) -> float:
-        """Seconds that the program ran; until its last line, where its end was not recorded."""
+    def record(self) -> StartRecord | None:
+        """When the program ran, or None if it never did.
+
+        Where the end was not recorded, it is the time of the last line.
+        """
         state = self.state()
         if state is None:
-            return 0.0
+            return None
         end = state.finished_at or self.log.stat().st_mtime
-        return max(end - state.started_at, 0.0)
+        return StartRecord(
+            attempt=self.attempt, started_at=state.started_at, finished_at=max(end, state.started_at)
+        )
 
     def stop(self, *, grace_s: float) -> None:
         """Ends the program: SIGTERM, the grace, SIGKILL. Returns when no process of it is left.

@@ -5,7 +5,7 @@
     refs/aliases/<model>/<epoch>.json                           create-only: the highest epoch holds
     checkpoints/<run>/<attempt>/…   refs/checkpoints/<run>/<step>.json
     models/<name>/sha256-<hex>/…                                plain files, as model servers read them
-    runs/<run>/run.json   runs/<run>/outcome.json
+    runs/<run>/run.json   runs/<run>/outcome.json   runs/<run>/checkpointing.json
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
     runs/<run>/steps/<step>/output/<name>.json   runs/<run>/steps/<step>/logs/<start>.log
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
@@ -77,6 +77,11 @@ def run(run: str) -> str:
 def outcome(run: str) -> str:
     """The record of a run's end."""
     return f"runs/{run}/outcome.json"
+
+
+def run_checkpointing(run: str) -> str:
+    """Which step of a run the run's checkpoints are of; create-only."""
+    return f"runs/{run}/checkpointing.json"
 
 
 def steps(run: str) -> str:
