@@ -5,8 +5,9 @@
     refs/aliases/<model>/<epoch>.json                           create-only: the highest epoch holds
     checkpoints/<run>/<attempt>/…   refs/checkpoints/<run>/<step>.json
     models/<name>/sha256-<hex>/…                                plain files, as model servers read them
-    runs/<run>/run.json   runs/<run>/outcome.json
+    runs/<run>/run.json   runs/<run>/outcome.json   runs/<run>/checkpointing.json
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
+    runs/<run>/steps/<step>/output/<name>.json   runs/<run>/steps/<step>/logs/<start>.log
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
     rollouts/<service>/<n>.json
     tags/datasets/<name>/<tag>.json                             create-only
@@ -80,6 +81,11 @@ def outcome(run: str) -> str:
     return f"runs/{run}/outcome.json"
 
 
+def run_checkpointing(run: str) -> str:
+    """Which step of a run the run's checkpoints are of; create-only."""
+    return f"runs/{run}/checkpointing.json"
+
+
 def steps(run: str) -> str:
     """The folder of a run's steps."""
     return f"runs/{run}/steps/"
@@ -103,6 +109,16 @@ def step_failed(run: str, step: str, attempt: str) -> str:
 def step_result(run: str, step: str) -> str:
     """The create-only result of a step."""
     return f"{step_folder(run, step)}result.json"
+
+
+def step_outputs(run: str, step: str) -> str:
+    """The folder of what the job of a step has written for the step to read."""
+    return f"{step_folder(run, step)}output/"
+
+
+def step_log(run: str, step: str, start: str) -> str:
+    """The log of one start of a step's job."""
+    return f"{step_folder(run, step)}logs/{start}.log"
 
 
 def step_keys(key: str) -> str:
