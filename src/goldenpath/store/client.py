@@ -59,11 +59,11 @@ class Store:
         """The full address of a key."""
         return f"{self.url}/{key}"
 
-    def put(self, key: str, data: bytes | Path) -> None:
+    def put(self, key: str, data: bytes | memoryview | Path) -> None:
         """Writes an object, replacing what was there."""
         self._call(key, lambda: obstore.put(self.backend, key, data))
 
-    def create(self, key: str, data: bytes | Path) -> bool:
+    def create(self, key: str, data: bytes | memoryview | Path) -> bool:
         """Writes an object only if there is none: True if this call wrote it, False if it existed.
 
         A False after a lost reply may be this caller's own write: where that matters, read it back.
