@@ -61,6 +61,9 @@ class Store:
 
     def put(self, key: str, data: bytes | memoryview | Path) -> None:
         """Writes an object, replacing what was there."""
+        if isinstance(data, memoryview) and isinstance(self.backend, MemoryStore):
+            # It would keep the caller's memory itself, and change with it.
+            data = bytes(data)
         self._call(key, lambda: obstore.put(self.backend, key, data))
 
     def create(self, key: str, data: bytes | memoryview | Path) -> bool:
