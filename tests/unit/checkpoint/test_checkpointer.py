@@ -427,9 +427,16 @@ def test_a_retry_writes_to_a_prefix_of_its_own(
     memory_store: Store, checkpointer: Callable[..., Checkpointer]
 ) -> None:
     memory_store.put(keys.checkpoint_object("run-1", ATTEMPTS[1], 1, 0, 0), b"left by a killed attempt")
-    checkpointer().save(1, {"w": np.ones(50)})
-    found = checkpointer()
-    found.close()
+    first = checkpointer()
+    first.save(1, {"w": np.ones(50)})
+    first.close()
     info = list_checkpoints("run-1", store=memory_store)[0]
     assert info.attempt == ATTEMPTS[0]
     assert memory_store.get(keys.checkpoint_object("run-1", ATTEMPTS[1], 1, 0, 0)).startswith(b"left")
+
+
+def test_a_store_in_memory_keeps_a_copy_of_what_it_is_given(memory_store: Store) -> None:
+    data = bytearray(b"before")
+    memory_store.put("key", memoryview(data))
+    data[:] = b"after!"
+    assert memory_store.get("key") == b"before"
