@@ -62,12 +62,15 @@ class Store:
         """The full address of a key."""
         return f"{self.url}/{key}"
 
-    def put(self, key: str, data: bytes | Path) -> None:
+    def put(self, key: str, data: bytes | memoryview | Path) -> None:
         """Writes an object, replacing what was there. Bytes go in one request, a large file in parts."""
+        if isinstance(data, memoryview) and isinstance(self.backend, MemoryStore):
+            # It would keep the caller's memory itself, and change with it.
+            data = bytes(data)
         parts = None if isinstance(data, Path) else False
         self._call(key, lambda: obstore.put(self.backend, key, data, use_multipart=parts))
 
-    def create(self, key: str, data: bytes | Path) -> bool:
+    def create(self, key: str, data: bytes | memoryview | Path) -> bool:
         """Writes an object only if there is none: True if this call wrote it, False if it existed.
 
         A False after a lost reply may be this caller's own write: where that matters, read it back.

@@ -68,7 +68,27 @@ def model_files(name: str, hex_digest: str) -> str:
 
 def checkpoint_files(run: str, attempt: str) -> str:
     """The folder where one attempt writes its checkpoints."""
-    return f"{Kind.CHECKPOINTS.value}/{run}/{attempt}/"
+    return f"{checkpoint_attempts(run)}{attempt}/"
+
+
+def checkpoint_attempts(run: str) -> str:
+    """The folder of all attempts that wrote checkpoints of a run."""
+    return f"{Kind.CHECKPOINTS.value}/{run}/"
+
+
+def checkpoint_object(run: str, attempt: str, step: int, rank: int, index: int) -> str:
+    """One object of one rank's part of a checkpoint."""
+    return f"{checkpoint_files(run, attempt)}{padded(step)}/{rank:05d}-{index:05d}.bin"
+
+
+def checkpoint_complete(run: str, attempt: str, step: int) -> str:
+    """The copy of the manifest beside the data, written when all data is there and before the commit."""
+    return f"{checkpoint_files(run, attempt)}{padded(step)}/manifest.json"
+
+
+def checkpoint_round(run: str, attempt: str, number: int, name: str) -> str:
+    """What ranks without another way to talk tell each other: one value of one round."""
+    return f"{checkpoint_files(run, attempt)}rounds/{padded(number)}/{name}.json"
 
 
 def run(run: str) -> str:
