@@ -57,6 +57,16 @@ class Journal:
         """Keeps why an attempt failed; it does not end the step."""
         self.store.create(keys.step_failed(run, step, attempt), _bytes(error))
 
+    def failures(self, run: str) -> dict[str, ErrorRecord]:
+        """Why attempts at steps of a run failed, by the record's key, in the order of time."""
+        entries = [entry for entry in self.store.list(keys.steps(run)) if "/failed-" in entry.key]
+        found: dict[str, ErrorRecord] = {}
+        for entry in sorted(entries, key=lambda e: (e.modified, e.key)):
+            record = self._read(entry.key, ErrorRecord)
+            if record is not None:
+                found[entry.key] = record
+        return found
+
     def result(self, run: str, step: str) -> StepRecord | None:
         """A step's result, or None while there is none."""
         return self._read(keys.step_result(run, step), StepRecord)

@@ -70,6 +70,12 @@ class RunContext:
             started_at=datetime.now(UTC),
         )
 
+    def as_recorded(self, record: RunRecord) -> RunContext:
+        """The same run with its configuration from its record, which a pod of an engine does not know."""
+        if self.config_digest:
+            return self
+        return replace(self, config=record.config, config_digest=record.config_digest)
+
     def environment(self) -> dict[str, str]:
         """The variables that carry this run into another process; see ``from_environment``."""
         found = {

@@ -1,0 +1,60 @@
+"""The first task of the Argo workflow.
+
+In a file of its own without postponed annotations: Hera reads the function's types.
+"""
+
+from hera.workflows import script
+from hera.workflows.io import Output
+
+from goldenpath.steps.task import IMAGE
+
+
+class Begun(Output):
+    """The outputs of begin."""
+
+    service: str
+    """The service's name."""
+
+
+@script(constructor="runner", image=IMAGE)
+def begin(
+    model: str,
+    service: str,
+    source: str,
+    data: dict,
+    training: dict,
+    evaluation: dict,
+    held_out: str,
+    gate: dict,
+    promotion: dict | None = None,
+) -> Begun:
+    """Checks the run's inputs before anything is read, and records the run.
+
+    Args:
+        model: The registered model's name.
+        service: The service's name; empty for the model's.
+        source: The folder with the user's code.
+        data: For each dataset its source, name and options.
+        training: The training job.
+        evaluation: The evaluator.
+        held_out: The key of the dataset that the evaluator is given.
+        gate: The rules of the gate.
+        promotion: How the model is brought into service.
+
+    Returns:
+        The service's name.
+    """
+    from goldenpath.pipelines.train_to_serve.begin import begin as work
+
+    name = work(
+        model=model,
+        service=service,
+        source=source,
+        data=data,
+        training=training,
+        evaluation=evaluation,
+        held_out=held_out,
+        gate=gate,
+        promotion=promotion,
+    )
+    return Begun(service=name)
