@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from kfp import dsl
-
 from goldenpath.components.data.kfp import snapshot
 from goldenpath.components.evaluation.kfp import evaluate, gate
 from goldenpath.components.registry.kfp import register
 from goldenpath.components.run.kfp import finish, pin
 from goldenpath.components.serving.kfp import promote
 from goldenpath.components.training.kfp import launch
+from kfp import dsl
+
 from goldenpath.pipelines.form import written
 from goldenpath.pipelines.on_kfp import KfpTasks
 from goldenpath.pipelines.pods import Placement
@@ -122,7 +122,9 @@ class _Graph:
             self.datasets[key] = self.step(task, f"snapshot-{key}", "data.snapshot").outputs["ref"]
         if self.config.source:
             task = snapshot(
-                source=self.given["source"], name=f"{model}-source", options={"preset": "code"}
+                source=self.given["source"],
+                name=f"{model}-source",
+                options=written(self.config.source_options),
             ).after(begun)
             self.source = self.step(task, "snapshot-source", "data.snapshot").outputs["ref"]
 

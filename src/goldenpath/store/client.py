@@ -64,20 +64,19 @@ class Store:
 
     def put(self, key: str, data: bytes | memoryview | Path) -> None:
         """Writes an object, replacing what was there. Bytes go in one request, a large file in parts."""
-        if isinstance(data, memoryview) and isinstance(self.backend, MemoryStore):
-            # It would keep the caller's memory itself, and change with it.
-            data = bytes(data)
         parts = None if isinstance(data, Path) else False
-        self._call(key, lambda: obstore.put(self.backend, key, data, use_multipart=parts))
+        content = self._owned(data)
+        self._call(key, lambda: obstore.put(self.backend, key, content, use_multipart=parts))
 
     def create(self, key: str, data: bytes | memoryview | Path) -> bool:
         """Writes an object only if there is none: True if this call wrote it, False if it existed.
 
         A False after a lost reply may be this caller's own write: where that matters, read it back.
         """
+        content = self._owned(data)
         for attempt in range(_CREATE_TRIES):
             try:
-                self._call(key, lambda: obstore.put(self.backend, key, data, mode="create"))
+                self._call(key, lambda: obstore.put(self.backend, key, content, mode="create"))
             except (faults.AlreadyExistsError, faults.PreconditionError):
                 return False
             except _Conflict:
@@ -171,6 +170,10 @@ class Store:
                 self._call(key, functools.partial(obstore.delete, self.backend, key))
             except NotFound:
                 continue
+
+    def _owned(self, data: bytes | memoryview | Path) -> bytes | memoryview | Path:
+        # A store in memory would keep the caller's memory itself, and change with it.
+        return bytes(data) if isinstance(data, memoryview) and isinstance(self.backend, MemoryStore) else data
 
     def _call(self, key: str, act: Callable[[], T]) -> T:
         try:

@@ -28,7 +28,7 @@ def execute(path: LoadedPath, context: RunContext, *, if_changed: bool) -> None:
     """
     from kfp import local
 
-    pipeline = path.module("kfp").build(path.config.resolved(path.folder))
+    pipeline = path.module("kfp").build(path.resolved)
     folder = context.settings.state_dir / "runs" / context.run / "kfp"
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "log.txt"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -24,6 +25,19 @@ class TrainingJob(BaseModel):
     """A training entry point, and what it needs to run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    outside_identity: ClassVar[frozenset[str]] = frozenset(
+        {
+            "queue",
+            "priority",
+            "topology",
+            "backend",
+            "max_restarts",
+            "queue_timeout_s",
+            "run_timeout_s",
+            "grace_s",
+        }
+    )
+    """Where and when it runs, which makes no other model."""
 
     entry_point: str
     """A ``.py`` file relative to the source, or a module: ``train.py``, ``team.train``."""
