@@ -9,16 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from goldenpath.data import SnapshotOptions
 from goldenpath.evaluation import EvaluationJob, GatePolicy
-from goldenpath.provenance import digest_of
+from goldenpath.provenance import digest_of, identity_of
 from goldenpath.serving import PromotionPlan
 from goldenpath.training import TrainingJob
-
-_OUT_OF_DIGEST: dict[str, set[str]] = {
-    "training": {"queue", "priority", "topology", "backend", "queue_timeout_s", "run_timeout_s", "grace_s"},
-    "evaluation": {"backend", "run_timeout_s"},
-    "promotion": {"target", "port"},
-}
-"""What may change without making another model: where and when, not what."""
 
 
 class DataSource(BaseModel):
@@ -57,6 +50,8 @@ class Config(BaseModel):
     """The service that the model is promoted to; by default the model's name."""
     source: str = "./"
     """The folder with the user's code, relative to the path file; empty where the image has the code."""
+    source_options: SnapshotOptions = SnapshotOptions(preset="code")
+    """What the snapshot of the code leaves out; the datasets inside the folder are left out always."""
     data: dict[str, DataSource] = Field(min_length=1)
     """The datasets by the names that the training code asks for."""
     training: TrainingJob
@@ -90,20 +85,33 @@ class Config(BaseModel):
 
     def digest(self) -> str:
         """The sha256 of what decides the model: defaults included; engine, queue and timeouts not."""
-        content = self.model_dump(mode="json")
-        for section, names in _OUT_OF_DIGEST.items():
-            if content.get(section):
-                content[section] = {k: v for k, v in content[section].items() if k not in names}
-        return digest_of(content)
+        return digest_of(identity_of(self))
 
-    def resolved(self, folder: Path) -> Config:
-        """The same configuration with local sources as absolute paths, as seen from ``folder``."""
+    def resolved(self, file: Path) -> Config:
+        """The same configuration as its steps need it: local sources absolute, as seen from the path file.
+
+        The snapshot of the code leaves out what has a version of its own: the datasets that lie in the
+        folder, and the path file, which is recorded as the configuration.
+        """
+        folder = file.parent
         data = {
             key: item.model_copy(update={"source": _resolved(item.source, folder)})
             for key, item in self.data.items()
         }
-        return self.model_copy(update={"data": data, "source": _resolved(self.source, folder)})
+        source = _resolved(self.source, folder)
+        apart = [file, *(Path(item.source) for item in data.values() if "://" not in item.source)]
+        exclude = (*self.source_options.exclude, *(_inside(source, path) for path in apart))
+        options = self.source_options.model_copy(update={"exclude": tuple(filter(None, exclude))})
+        return self.model_copy(update={"data": data, "source": source, "source_options": options})
 
 
 def _resolved(source: str, folder: Path) -> str:
     return source if not source or "://" in source else str((folder / source).resolve())
+
+
+def _inside(source: str, path: Path) -> str:
+    """The pattern that leaves a path out of the source folder; empty where it is not below it."""
+    if not source or not path.is_relative_to(source) or path == Path(source):
+        return ""
+    relative = path.relative_to(source).as_posix()
+    return f"{relative}/**" if path.is_dir() else relative

@@ -10,7 +10,6 @@ from goldenpath.components.run.finish import finish
 from goldenpath.components.run.pin import pin
 from goldenpath.components.serving.promote import promote
 from goldenpath.components.training.launch import launch
-from goldenpath.data import SnapshotOptions
 from goldenpath.pipelines.train_to_serve.config import Config
 from goldenpath.provenance import Outcome
 
@@ -35,7 +34,7 @@ def run(config: Config, *, if_changed: bool = True) -> Outcome:
     source = ""
     if config.source:
         source = snapshot.at("snapshot-source")(
-            source=config.source, name=f"{config.model}-source", options=SnapshotOptions(preset="code")
+            source=config.source, name=f"{config.model}-source", options=config.source_options
         ).ref
     pins = pin(
         model=config.model,

@@ -3,7 +3,7 @@
 Everything here is a value: reading and writing the records is the business of ``goldenpath.journal``.
 """
 
-from goldenpath.provenance.canonical import canonical_json, digest_of, sha256_hex
+from goldenpath.provenance.canonical import canonical_json, digest_of, identity_of, sha256_hex
 from goldenpath.provenance.identity import (
     Code,
     check_run,
@@ -36,6 +36,7 @@ __all__ = [
     "check_step",
     "code_identity",
     "digest_of",
+    "identity_of",
     "image_identity",
     "new_attempt",
     "new_run",

@@ -1,11 +1,13 @@
-"""Canonical JSON (RFC 8785) and the digests made from it."""
+"""Canonical JSON (RFC 8785), the digests made from it, and what of a configuration counts."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import rfc8785
+from pydantic import BaseModel, TypeAdapter
 
 from goldenpath.errors import InputError
 
@@ -23,7 +25,7 @@ def canonical_json(value: Any) -> bytes:
         raise InputError(f"The value cannot be written as canonical JSON: {error}.") from None
 
 
-def sha256_hex(data: bytes) -> str:
+def sha256_hex(data: bytes | bytearray | memoryview) -> str:
     """The sha256 of some bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
 
@@ -31,3 +33,23 @@ def sha256_hex(data: bytes) -> str:
 def digest_of(value: Any) -> str:
     """The sha256 of a value's canonical JSON, in hex."""
     return sha256_hex(canonical_json(value))
+
+
+def identity_of(value: Any) -> Any:
+    """A value as JSON, with only what decides a result.
+
+    A model may name fields that do not, such as a queue or a timeout, in a class variable
+    ``outside_identity``; they are left out wherever the model stands.
+    """
+    if isinstance(value, BaseModel):
+        outside: frozenset[str] = getattr(type(value), "outside_identity", frozenset())
+        return {
+            name: identity_of(getattr(value, name))
+            for name in type(value).model_fields
+            if name not in outside
+        }
+    if isinstance(value, Mapping):
+        return {str(name): identity_of(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [identity_of(item) for item in value]
+    return TypeAdapter(Any).dump_python(value, mode="json")

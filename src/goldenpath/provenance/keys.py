@@ -7,26 +7,19 @@ from typing import Any
 from goldenpath.provenance.canonical import digest_of
 
 
-def step_key(
-    *, component: str, schema: int, inputs: dict[str, Any], config_digest: str, code: str, image: str
-) -> str:
+def step_key(*, component: str, schema: int, inputs: dict[str, Any], code: str, image: str) -> str:
     """The sha256 over everything that decides what a step returns.
+
+    A path's whole configuration is not in it: a step sees its inputs alone, and a changed gate must not
+    pay for a new training.
 
     Args:
         component: ``family.name``.
         schema: The version of the component's outputs.
-        inputs: The step's inputs as JSON.
-        config_digest: The digest of the path's configuration.
-        code: ``Code.digest`` of the user's code.
+        inputs: The identity of the step's inputs (``identity_of``): no queue, no timeout.
+        code: The digest of the user's code, where no input carries it.
         image: The image's digest.
     """
     return digest_of(
-        {
-            "component": component,
-            "schema": schema,
-            "inputs": inputs,
-            "config_digest": config_digest,
-            "code": code,
-            "image": image,
-        }
+        {"component": component, "schema": schema, "inputs": inputs, "code": code, "image": image}
     )

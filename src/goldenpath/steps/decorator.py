@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from goldenpath import progress
 from goldenpath.errors import ConfigError, GoldenPathError, Temporary
-from goldenpath.provenance import ErrorRecord, StepRecord, check_step, new_attempt, step_key
+from goldenpath.provenance import ErrorRecord, StepRecord, check_step, identity_of, new_attempt, step_key
 from goldenpath.steps.context import RunContext, StepContext, current_run, in_step, step_from_environment
 from goldenpath.validation import validated
 
@@ -115,7 +115,7 @@ class Component(Generic[P, R]):
                 )
             progress.note(f"{step}: done already in this run")
             return self._result(done)
-        key = self._key(context, inputs)
+        key = self._key(context, values)
         attempt = new_attempt()
         started = datetime.now(UTC)
         earlier = journal.find(key) if self.reuse and context.reuse else None
@@ -189,14 +189,13 @@ class Component(Generic[P, R]):
             for name, spec in self.inputs.items()
         }
 
-    def _key(self, context: RunContext, inputs: dict[str, Any]) -> str:
+    def _key(self, context: RunContext, values: dict[str, Any]) -> str:
         return step_key(
             component=self.name,
             schema=self.schema,
-            inputs=inputs,
-            config_digest=context.config_digest,
+            inputs=identity_of(values),
             # A source snapshot among the inputs is the code: the rest of the repository does not matter.
-            code="" if inputs.get("source") else context.code.digest,
+            code="" if values.get("source") else context.code.digest,
             image=context.image,
         )
 

@@ -24,8 +24,18 @@ class LoadedPath:
     package: str
     """The package with the path's ``config``, ``recipe``, ``kfp`` and ``argo`` modules."""
     config: Any
-    """The path's own ``Config`` model, as written: local sources relative to ``folder``."""
-    folder: Path
+    """The path's own ``Config`` model, as written: local sources relative to the file."""
+    file: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the path file."""
+        return self.file.parent
+
+    @property
+    def resolved(self) -> Any:
+        """The configuration with absolute sources, as steps need it."""
+        return self.config.resolved(self.file)
 
     def module(self, name: str) -> Any:
         """One of the path's modules, imported when it is needed."""
@@ -61,7 +71,7 @@ def load_path(name: str, file: Path, *, overrides: Sequence[str] = ()) -> Loaded
     content["path"] = name
     module = importlib.import_module(f"{PATHS[name]}.config")
     config = validated(module.Config, content, where=str(file))
-    return LoadedPath(name=name, package=PATHS[name], config=config, folder=file.resolve().parent)
+    return LoadedPath(name=name, package=PATHS[name], config=config, file=file.resolve())
 
 
 class _Loader(yaml.SafeLoader):

@@ -8,4 +8,4 @@ from goldenpath.submit.pathfile import LoadedPath
 
 def execute(path: LoadedPath, context: RunContext, *, if_changed: bool) -> None:  # noqa: ARG001
     """Runs the recipe; its components find ``context`` as the current run."""
-    path.module("recipe").run(path.config.resolved(path.folder), if_changed=if_changed)
+    path.module("recipe").run(path.resolved, if_changed=if_changed)

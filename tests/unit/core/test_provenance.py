@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 import subprocess
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from goldenpath.errors import InputError
 from goldenpath.provenance import (
@@ -15,6 +17,7 @@ from goldenpath.provenance import (
     check_step,
     code_identity,
     digest_of,
+    identity_of,
     image_identity,
     new_run,
     step_key,
@@ -24,7 +27,6 @@ KEY = {
     "component": "data.snapshot",
     "schema": 1,
     "inputs": {"source": "a"},
-    "config_digest": "c",
     "code": "d",
     "image": "i",
 }
@@ -57,6 +59,18 @@ def test_what_json_cannot_carry_exactly_is_refused(value: object) -> None:
 @given(st.dictionaries(st.text(max_size=5), st.integers(-1000, 1000), max_size=5))
 def test_a_digest_does_not_depend_on_the_order_of_keys(value: dict[str, int]) -> None:
     assert digest_of(value) == digest_of(dict(reversed(list(value.items()))))
+
+
+class _Job(BaseModel):
+    outside_identity: ClassVar[frozenset[str]] = frozenset({"queue"})
+    entry_point: str
+    queue: str = ""
+
+
+def test_the_identity_leaves_out_what_decides_no_result_wherever_it_stands() -> None:
+    jobs = [_Job(entry_point="train.py", queue=queue) for queue in ("a", "b")]
+    first, second = ({"jobs": [job], "path": Path("x")} for job in jobs)
+    assert identity_of(first) == identity_of(second) == {"jobs": [{"entry_point": "train.py"}], "path": "x"}
 
 
 @pytest.mark.parametrize("part", sorted(KEY))
