@@ -8,7 +8,8 @@
     runs/<run>/run.json   runs/<run>/outcome.json
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
-    rollouts/<service>/<n>.json
+    rollouts/<service>/<n>.json                                 create-only: how a rollout ended
+    rollouts/<service>/<n>/<transition>.json                    create-only: its way there, and its samples
 
 Numbers are padded to ten digits, so that keys sort as numbers do.
 """
@@ -126,3 +127,13 @@ def rollouts(service: str) -> str:
 def rollout(service: str, number: int) -> str:
     """One rollout of a service."""
     return f"{rollouts(service)}{padded(number)}.json"
+
+
+def rollout_folder(service: str, number: int) -> str:
+    """The folder of one rollout's transitions and samples."""
+    return f"{rollouts(service)}{padded(number)}/"
+
+
+def rollout_transition(service: str, number: int, sequence: int) -> str:
+    """One transition of a rollout; create-only. The first opens the rollout."""
+    return f"{rollout_folder(service, number)}{padded(sequence)}.json"
