@@ -84,9 +84,7 @@ class PyfuncModel(kserve.Model):  # type: ignore[misc]
     def _from_tensors(self, request: kserve.InferRequest) -> Any:
         schema = self.model.metadata.get_input_schema()
         if schema is not None and not schema.is_tensor_spec() and schema.has_input_names():
-            return pd.DataFrame(
-                {tensor.name: list(tensor.as_numpy()) for tensor in request.inputs}
-            )
+            return pd.DataFrame({tensor.name: list(tensor.as_numpy()) for tensor in request.inputs})
         arrays = {tensor.name: tensor.as_numpy() for tensor in request.inputs}
         named = schema is not None and schema.has_input_names()
         return arrays if named or len(arrays) > 1 else next(iter(arrays.values()))

@@ -45,7 +45,13 @@ _NEWTON_STEPS = 3
 
 
 def log_evidence(
-    base_bad: Array, base_all: Array, other_bad: Array, other_all: Array, *, delta: float, ratios: tuple[float, ...]
+    base_bad: Array,
+    base_all: Array,
+    other_bad: Array,
+    other_all: Array,
+    *,
+    delta: float,
+    ratios: tuple[float, ...],
 ) -> Array:
     """The log of the e-process against ``other rate - base rate <= delta`` after each block.
 
@@ -65,11 +71,18 @@ def log_evidence(
         np.cumsum(_bet(before, (base_bad, base_all, other_bad, other_all), delta, ratio), axis=-1)
         for ratio in ratios
     ]
-    return np.logaddexp.reduce(np.stack(wealth), axis=0) - math.log(len(ratios))
+    mean: Array = np.logaddexp.reduce(np.stack(wealth), axis=0) - math.log(len(ratios))
+    return mean
 
 
 def difference_bounds(
-    base_bad: Array, base_all: Array, other_bad: Array, other_all: Array, *, alpha_low: float, alpha_high: float
+    base_bad: Array,
+    base_all: Array,
+    other_bad: Array,
+    other_all: Array,
+    *,
+    alpha_low: float,
+    alpha_high: float,
 ) -> tuple[float, float]:
     """A confidence sequence for ``other rate - base rate``, as it stands after the last block.
 
@@ -139,15 +152,15 @@ def projection(
     return base, base + delta
 
 
-def _bet(
-    before: list[Array], block: tuple[Array, Array, Array, Array], delta: float, ratio: float
-) -> Array:
+def _bet(before: list[Array], block: tuple[Array, Array, Array, Array], delta: float, ratio: float) -> Array:
     """The log pay-off of one strategy in each block."""
     base_bad, base_all, other_bad, other_all = block
     base, other = _predict(before, delta, ratio)
     # No bet on the first block, for nothing is known yet; nor where an arm has no requests, or where
     # the prediction is in the null already.
-    plays = (before[1] > 0) & (before[3] > 0) & (base_all > 0) & (other_all > 0) & (other > base + delta + _TINY)
+    plays = (
+        (before[1] > 0) & (before[3] > 0) & (base_all > 0) & (other_all > 0) & (other > base + delta + _TINY)
+    )
     n, m = np.where(plays, base_all, 1.0), np.where(plays, other_all, 1.0)
     null_base, null_other = projection(n * base, n, m * other, m, delta)
     paid = (

@@ -28,7 +28,8 @@ def z_test(stable: Array, canary: Array, n: int) -> Flags:
     p, q = np.cumsum(stable, axis=1) / seen, np.cumsum(canary, axis=1) / seen
     pooled = (p + q) / 2
     error = np.sqrt(np.maximum(2 * pooled * (1 - pooled) / seen, 1e-300))
-    return (q - p) / error > _Z_95
+    flags: Flags = (q - p) / error > _Z_95
+    return flags
 
 
 def flagger_threshold(_stable: Array, canary: Array, n: int) -> Flags:

@@ -86,9 +86,7 @@ def simulate(
 
     def ours(stable: Array, canary: Array, n: int) -> Flags:
         every = np.full(stable.shape, float(n))
-        log_e = evidence.log_evidence(
-            stable, every, canary, every, delta=margin, ratios=evidence.HARM_RATIOS
-        )
+        log_e = evidence.log_evidence(stable, every, canary, every, delta=margin, ratios=evidence.HARM_RATIOS)
         return log_e >= -math.log(alpha)
 
     judges = {OURS: ours, **PEERS}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from goldenpath.serving.judge import evidence
-from goldenpath.serving.judge.samples import BadCounters, Blocks, Sample, blocks_of, requests_of
+from goldenpath.serving.judge.blocks import BadCounters, Blocks, blocks_of, requests_of
+from goldenpath.serving.judge.samples import Sample
 from goldenpath.serving.judge.spec import JudgeSpec, MetricSpec
 
 BURST_REQUESTS = 10
@@ -104,7 +106,7 @@ def _counted(spec: JudgeSpec, samples: list[Sample]) -> list[Sample] | Judgement
             verdict=Verdict.ERROR,
             reason=f"The metrics could not be read for more than {spec.stale_s:g} s: {problem}.",
         )
-    if any(b.at < a.at for a, b in zip(samples, samples[1:], strict=False)):
+    if any(b.at < a.at for a, b in itertools.pairwise(samples)):
         return Judgement(verdict=Verdict.ERROR, reason="The samples' clock went backwards.")
     counted = [s for s in readable if s.at >= start + spec.warmup_s]
     if len(counted) < 2:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from goldenpath.serving.plan import PromotionPlan
-from goldenpath.serving.targets.base import Revision, Split, Target
+from goldenpath.serving.targets.base import PromoterAtWork, Revision, Split, Target
 from goldenpath.serving.targets.local import LocalTarget
 from goldenpath.serving.targets.servers import Fetch
 
-__all__ = ["TARGETS", "Fetch", "LocalTarget", "Revision", "Split", "Target", "open_target"]
+__all__ = ["TARGETS", "Fetch", "LocalTarget", "PromoterAtWork", "Revision", "Split", "Target", "open_target"]
 
 TARGETS: dict[str, Callable[[str, Path, PromotionPlan, Fetch], Target]] = {
     "local": lambda service, state_dir, plan, fetch: LocalTarget(

@@ -6,7 +6,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from goldenpath.errors import Temporary
 from goldenpath.serving.metrics.base import MetricSource
+
+
+class PromoterAtWork(Temporary):
+    """Another promoter holds the service."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +48,7 @@ class Target(Protocol):
         """Makes the caller the service's one promoter until the context ends or the process dies.
 
         Raises:
-            Temporary: Another promoter is at work.
+            PromoterAtWork: Another promoter is at work.
         """
 
     def deploy(self, revision: Revision) -> None:

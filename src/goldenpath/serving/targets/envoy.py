@@ -33,7 +33,10 @@ def bootstrap(*, service: str, folder: str) -> dict[str, Any]:
         "stats_flush_interval": "1s",
         "stats_config": {
             "histogram_bucket_settings": [
-                {"match": {"suffix": "upstream_rq_time"}, "buckets": [float(edge) for edge in LATENCY_EDGES_MS]}
+                {
+                    "match": {"suffix": "upstream_rq_time"},
+                    "buckets": [float(edge) for edge in LATENCY_EDGES_MS],
+                }
             ]
         },
     }

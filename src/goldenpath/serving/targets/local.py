@@ -9,19 +9,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldenpath.errors import InputError, NotFound, Temporary
+from goldenpath.errors import InputError, NotFound
+from goldenpath.refs import Kind, check_name
 from goldenpath.serving.metrics.envoy import EnvoyStats
-from goldenpath.serving.targets.base import Revision, Split
+from goldenpath.serving.targets.base import PromoterAtWork, Revision, Split
 from goldenpath.serving.targets.proxy import Proxy
 from goldenpath.serving.targets.servers import Fetch, ModelServers
-
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +49,8 @@ class LocalTarget:
     """One service on this machine."""
 
     def __init__(self, service: str, *, state_dir: Path, fetch: Fetch, port: int = 0) -> None:
-        if not _NAME.fullmatch(service):
-            raise InputError(
-                f"The service {service!r} is not a service's name.",
-                next_step="It is 1 to 63 of a-z, 0-9 and '-', with a letter or digit at both ends.",
-            )
-        self.service = service
+        # A service has a model's name by default, and is a folder here.
+        self.service = check_name(service, Kind.MODELS)
         self.folder = services_folder(state_dir) / service
         self.port = port
         self.proxy = Proxy(self.folder / "envoy", service=service)
@@ -75,14 +69,14 @@ class LocalTarget:
         The kernel frees the lock when its process ends, however it ends.
 
         Raises:
-            Temporary: Another promoter is at work.
+            PromoterAtWork: Another promoter is at work.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise Temporary(
+                raise PromoterAtWork(
                     f"Another promoter of {self.service} is at work ({self._holder()}).",
                     next_step="Wait for it, or end its rollout with 'goldenpath serve rollback'.",
                 ) from None
@@ -117,6 +111,7 @@ class LocalTarget:
     def route(self, split: Split) -> None:
         """Makes a split live, and waits for the requests of those that lost their share."""
         self.proxy.ensure()
+        self._listen()
         self.proxy.set_split(split)
 
     def retain(self, names: set[str]) -> None:

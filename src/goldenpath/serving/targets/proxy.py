@@ -105,7 +105,10 @@ class Proxy:
         self._apply("clusters", envoy.clusters(ports))
 
     def set_split(self, split: Split) -> None:
-        """Makes a split live; returns when it is, and clusters that lost their share have drained."""
+        """Makes a split live; returns when it is, and clusters that lost their share have drained.
+
+        The proxy must listen.
+        """
         before = self.split()
         self._apply("routes", envoy.routes(split))
         left = [name for name in {*before.weights, before.mirror} - {*split.weights, split.mirror} if name]

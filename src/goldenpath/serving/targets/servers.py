@@ -45,7 +45,14 @@ class ModelServers:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             listener.set_inheritable(True)
             (home / "port").write_text(str(listener.getsockname()[1]))
-            command = [sys.executable, "-P", "-m", "goldenpath.serving.server", "--folder", str(home / "model")]
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "goldenpath.serving.server",
+                "--folder",
+                str(home / "model"),
+            ]
             command += ["--name", self.service, "--fd", str(listener.fileno())]
             daemon.start(
                 command,
@@ -69,12 +76,16 @@ class ModelServers:
 
     def ports(self) -> dict[str, int]:
         """The ports of the living servers, by revision."""
-        return {name: int((self.folder / name / "port").read_text()) for name in self.names() if self.alive(name)}
+        return {
+            name: int((self.folder / name / "port").read_text()) for name in self.names() if self.alive(name)
+        }
 
     def ready(self, name: str) -> bool:
         """Whether a revision's model is loaded and its server answers."""
         try:
-            return httpx.get(self._url(name, "/v2/health/ready"), timeout=_PROBE_S).status_code == httpx.codes.OK
+            return (
+                httpx.get(self._url(name, "/v2/health/ready"), timeout=_PROBE_S).status_code == httpx.codes.OK
+            )
         except (httpx.HTTPError, FileNotFoundError):
             return False
 
