@@ -9,7 +9,8 @@
     runs/<run>/steps/<step>/{started-<attempt>,failed-<attempt>,result}.json
     runs/<run>/steps/<step>/output/<name>.json   runs/<run>/steps/<step>/logs/<start>.log
     keys/<step-key>/<run>.json   index/<kind>/<id>/<run>
-    rollouts/<service>/<n>.json
+    rollouts/<service>/<n>.json                                 create-only: how a rollout ended
+    rollouts/<service>/<n>/<transition>.json                    create-only: its way there, and its samples
     tags/datasets/<name>/<tag>.json                             create-only
     gc/<attempt>.json   probes/conditional-put
 
@@ -187,3 +188,13 @@ def gc_plan(attempt: str) -> str:
 
 PROBE_CREATE = "probes/conditional-put"
 """Written once a store, to see whether a second create of it is refused."""
+
+
+def rollout_folder(service: str, number: int) -> str:
+    """The folder of one rollout's transitions and samples."""
+    return f"{rollouts(service)}{padded(number)}/"
+
+
+def rollout_transition(service: str, number: int, sequence: int) -> str:
+    """One transition of a rollout; create-only. The first opens the rollout."""
+    return f"{rollout_folder(service, number)}{padded(sequence)}.json"

@@ -1,0 +1,1 @@
+"""Sources of the counters that canaries are judged by."""
