@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import httpx
-
 from goldenpath.errors import ConfigError, GoldenPathError, InputError, Temporary
 from goldenpath.registry.versions import Version
 from goldenpath.store import keys
@@ -90,23 +88,32 @@ class Mirror:
         found = sorted(int(one.version) for one in self._client.search_model_versions(query))
         if drop_later:
             for number in found[1:]:
-                self._client.delete_model_version(version.name, str(number))
+                # The others see the same and drop the same: whoever comes second finds it gone.
+                with self._unless("RESOURCE_DOES_NOT_EXIST"):
+                    self._client.delete_model_version(version.name, str(number))
         return str(found[0]) if found else None
 
     def _create(self, version: Version, store: str) -> None:
-        from mlflow.exceptions import MlflowException
-
-        try:
+        with self._unless("RESOURCE_ALREADY_EXISTS"):
             self._client.create_registered_model(version.name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
         self._client.create_model_version(
             version.name,
             source=_source(version, store, self.tracking),
             tags=tags(version, store=store),
             await_creation_for=0,
         )
+
+    @staticmethod
+    @contextlib.contextmanager
+    def _unless(code: str) -> Iterator[None]:
+        """Takes one of MLflow's errors for done."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            yield
+        except MlflowException as error:
+            if error.error_code != code:
+                raise
 
     @contextlib.contextmanager
     def _answering(self) -> Iterator[None]:
@@ -167,6 +174,8 @@ def _probe(tracking: str) -> None:
     """Fails at once where a server is down: MLflow's own client would retry for minutes."""
     if not tracking.startswith(("http://", "https://")):
         return
+    import httpx
+
     try:
         answer = httpx.get(f"{tracking.rstrip('/')}/health", timeout=_PROBE_S)
     except httpx.TransportError as error:
