@@ -38,10 +38,12 @@ def last_words(log: str, *, exit_code: int) -> LastWords:
         exit_code: The exit code of the program, or of torchrun, which knows only 1.
     """
     by_rank: dict[int, list[str]] = {}
+    all_ranks: list[str] = []
     for line in log.splitlines():
         match = _RANK_LINE.fullmatch(line)
         if match:
             by_rank.setdefault(int(match[1]), []).append(match[2])
+            all_ranks.append(line)
     cause = _ROOT_CAUSE.search(log)
     if cause:
         rank = int(cause[1])
@@ -49,7 +51,7 @@ def last_words(log: str, *, exit_code: int) -> LastWords:
     failed = [rank for rank, lines in by_rank.items() if any(_TRACEBACK in line for line in lines)]
     if failed:
         return LastWords(rank=failed[0], exit_code=exit_code, lines=_last(by_rank[failed[0]]))
-    return LastWords(rank=None, exit_code=exit_code, lines=_last(log.splitlines()))
+    return LastWords(rank=None, exit_code=exit_code, lines=_last(all_ranks or log.splitlines()))
 
 
 def exit_sentence(code: int) -> str:

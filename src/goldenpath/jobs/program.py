@@ -110,7 +110,7 @@ def _nearest(entry_point: str, folder: Path) -> str:
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
     names = files if is_file(entry_point) else [f.removesuffix(".py").replace("/", ".") for f in files]
-    near = difflib.get_close_matches(entry_point, names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(entry_point, names, n=1)
     same_name = [name for name in names if Path(name).name == Path(entry_point).name]
     if same_name or near:
         return f"Did you mean {(same_name or near)[0]!r}?"
