@@ -1,6 +1,6 @@
 """Run by torchrun: scenarios of several ranks, one after the other; each rank writes what it saw.
 
-    torchrun … ranks.py <store> <folder for results> <scenario>…
+torchrun … ranks.py <store> <folder for results> <scenario>…
 """
 
 from __future__ import annotations
@@ -308,7 +308,9 @@ def main() -> None:
             job = Job(open_store(url), name.replace("_", "-").replace("load-", "").replace("save-", ""))
             found = SCENARIOS[name](job)
         found["notes"] = notes.lines
-        Path(folder, f"{name}-{dist.get_rank()}-of-{dist.get_world_size()}.json").write_text(json.dumps(found))
+        Path(folder, f"{name}-{dist.get_rank()}-of-{dist.get_world_size()}.json").write_text(
+            json.dumps(found)
+        )
         dist.barrier()
     dist.destroy_process_group()
 
