@@ -64,6 +64,12 @@ def list_checkpoints(run: str, *, store: Store) -> list[CheckpointInfo]:
     return found[::-1]
 
 
+def mean_stall_s(run: str, *, store: Store) -> float:
+    """How long a save kept training from its work, in the mean over the checkpoints there are; else 0."""
+    stalls = [manifest.stall_s for manifest, _ in sound(run, store=store)]
+    return sum(stalls) / len(stalls) if stalls else 0.0
+
+
 def select(
     run: str, *, store: Store, metric: str = "", mode: Literal["min", "max"] = "max"
 ) -> CheckpointInfo:

@@ -307,7 +307,8 @@ class Checkpointer:
         progress.note(f"Checkpoint {self._run}:{step} was not saved: {error}")
 
     def _prune_soon(self) -> None:
-        if self._rank == 0 and (self._pruning is None or _is_over(self._pruning)):
+        # One that has begun may have listed before this commit; one that waits its turn will see it.
+        if self._rank == 0 and (self._pruning is None or self._pruning.running() or _is_over(self._pruning)):
             self._pruning = self._janitor.submit(copy_context().run, self._prune)
 
     def _prune(self) -> None:

@@ -36,6 +36,7 @@ class Outcome(BaseModel):
     tree: Any = None
     """The structure; rank 0's alone is kept."""
     metrics: dict[str, float] = {}
+    stall_s: float = 0.0
 
 
 class Verdict(BaseModel):
@@ -126,6 +127,7 @@ class Committer:
             world_size=len(outcomes),
             created_at=datetime.now(UTC).isoformat(),
             metrics=outcomes[0].metrics,
+            stall_s=max(outcome.stall_s for outcome in outcomes),
             part_size=self._part_size,
             tree=outcomes[0].tree,
             arrays=arrays,

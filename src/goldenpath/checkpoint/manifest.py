@@ -82,6 +82,8 @@ class Manifest(_Model):
     world_size: int = Field(ge=1)
     created_at: str
     metrics: dict[str, float] = {}
+    stall_s: float = Field(default=0.0, ge=0)
+    """How long the copy kept the slowest rank's training loop: what a save costs."""
     part_size: int = Field(ge=1)
     tree: Any
     arrays: dict[str, Array]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -41,8 +42,10 @@ class RankSaver:
         Raises:
             InputError: Something cannot be stored without pickle.
         """
+        started = time.monotonic()
         staged = stage(state, rank=self._rank, world_size=self._world_size, buffer=self._buffer)
-        return lambda: self._upload(step, staged, metrics)
+        stall_s = time.monotonic() - started
+        return lambda: self._upload(step, staged, metrics, stall_s)
 
     def failure(self, step: int, error: GoldenPathError) -> Outcome:
         """What the other ranks are told where this one failed."""
@@ -57,7 +60,7 @@ class RankSaver:
             # Retention finds it by its age.
             progress.note(f"Left behind of checkpoint {self._run}:{outcome.step}: {error}")
 
-    def _upload(self, step: int, staged: Staged, metrics: dict[str, float]) -> Outcome:
+    def _upload(self, step: int, staged: Staged, metrics: dict[str, float], stall_s: float) -> Outcome:
         try:
             objects = upload(
                 self._store,
@@ -81,6 +84,7 @@ class RankSaver:
             values=_digests(staged.structure.tree),
             tree=staged.structure.tree if self._rank == 0 else None,
             metrics=metrics,
+            stall_s=stall_s,
         )
 
 

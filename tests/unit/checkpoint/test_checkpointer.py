@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldenpath.checkpoint import Checkpointer, CheckpointPolicy, PerRank, list_checkpoints
+from goldenpath.checkpoint import Checkpointer, CheckpointPolicy, PerRank, catalogue, list_checkpoints
 from goldenpath.errors import DataDamaged, InputError, Temporary
 from goldenpath.refs import Kind
 from goldenpath.store import Store, keys
@@ -141,8 +141,6 @@ def test_each_save_holds_the_weights_of_its_own_step(checkpointer: Callable[...,
     first.close()
     digests = set()
     store = first._store
-    from goldenpath.checkpoint import catalogue
-
     for step in (1, 2, 3):
         manifest, _ = catalogue.read("run-1", step, store=store)
         digests.add(manifest.objects[0].sha256)
@@ -247,7 +245,7 @@ def test_an_error_that_will_not_pass_is_raised_by_the_next_call(
     late.save(3, {"a": 1})
     with pytest.raises(InputError):
         late.wait()
-    with pytest.raises(InputError, match="another attempt|Another attempt|this attempt"):
+    with pytest.raises(InputError, match="has a checkpoint at step 5 already"):
         late.save(4, {"a": 1})
 
 
@@ -255,7 +253,7 @@ def test_a_state_that_needs_pickle_fails_at_once_and_training_can_go_on(
     checkpointer: Callable[..., Checkpointer],
 ) -> None:
     first = checkpointer()
-    with pytest.raises(InputError, match="'model'.*object"):
+    with pytest.raises(InputError, match=r"'model' is a builtins\.object"):
         first.save(1, {"model": object()})
     with pytest.raises(InputError):
         first.wait()
@@ -317,8 +315,6 @@ def test_wrong_names_and_ranks_are_refused(memory_store: Store, wrong: dict[str,
 
 
 def damage(store: Store, step: int, how: str) -> None:
-    from goldenpath.checkpoint import catalogue
-
     manifest, _ = catalogue.read("run-1", step, store=store)
     key = manifest.objects[-1].key
     if how == "missing object":
