@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from goldenpath.journal import Journal
 from goldenpath.steps import Component, StepContext
 from goldenpath.steps.task import wire_type
 
@@ -58,6 +59,11 @@ def for_processes(results: Results, folder: Path) -> dict[str, str]:
         encoding="utf-8",
     )
     return {"PYTHONPATH": str(folder)}
+
+
+def told(journal: Journal, run: str) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
+    """For each step of a run its component, its inputs and its outputs: what two engines must agree on."""
+    return {step.step: (step.component, step.inputs, step.outputs) for step in journal.steps(run)}
 
 
 def blank(kind: type, given: Mapping[str, Any]) -> Any:

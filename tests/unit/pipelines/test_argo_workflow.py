@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hera.workflows import WorkflowTemplate
-from hera.workflows._runner.util import _runner
 
-from goldenpath.errors import GoldenPathError
 from goldenpath.pipelines.on_argo import to_yaml
 from goldenpath.pipelines.pods import PRIORITY_LABEL, QUEUE_LABEL, Placement
 from goldenpath.pipelines.train_to_serve.argo import build

@@ -90,7 +90,10 @@ def test_every_pod_has_the_run_the_settings_and_the_image(config: Config, placed
             {"name": "GOLDENPATH_RUN", "fieldPath": "metadata.labels['pipeline/runid']"}
         ]
         required, optional = executor["configMapAsEnv"]
-        assert [entry["envVar"] for entry in required["keyToEnv"]] == ["GOLDENPATH_STORE", "MLFLOW_TRACKING_URI"]
+        assert [entry["envVar"] for entry in required["keyToEnv"]] == [
+            "GOLDENPATH_STORE",
+            "MLFLOW_TRACKING_URI",
+        ]
         assert optional["optional"] is True
         container = spec["deploymentSpec"]["executors"][name]["container"]
         assert container["image"] == placed("kfp").image

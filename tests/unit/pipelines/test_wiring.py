@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hera.workflows import WorkflowTemplate
 from hera.workflows._runner.util import _runner
 
@@ -24,8 +25,9 @@ from goldenpath.pipelines.train_to_serve.argo import build
 from goldenpath.pipelines.train_to_serve.config import Config
 from goldenpath.store import open_store
 from goldenpath.submit import LoadedPath, run_path
-from goldenpath.testing.canned import canned
-from goldenpath.testing.wiring import CASES, Case, told
+from goldenpath.testing.canned import canned, told
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "data" / "train_to_serve_cases.yaml").read_text())
 
 Values = dict[str, str]
 _OUTPUT = re.compile(r"\{\{tasks\.([\w-]+)\.outputs\.parameters\.(\w+)\}\}")
@@ -112,20 +114,25 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", CASES["cases"])
 def test_the_workflow_does_what_the_recipe_does(
-    case: Case, config: Config, placed: Callable[..., Placement], project: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    config: Config,
+    placed: Callable[..., Placement],
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    config = case.of(config.model_copy(update={"source": "s3://lake/code"}))
-    journal = Journal(open_store(settings.load().store))
+    case = CASES["cases"][name]
+    config = config.model_copy(update={"source": "s3://lake/code"} | case.get("config", {}))
     path = LoadedPath(
         name="train-to-serve", package="goldenpath.pipelines.train_to_serve", config=config, folder=project
     )
-    with canned(case.results):
+    journal = Journal(open_store(settings.load().store))
+    with canned(CASES["always"] | case.get("results", {})):
         by_recipe = run_path(path, settings=settings.load())
         spec = WorkflowTemplate.from_yaml(to_yaml(build(config, placed("argo")))).build().spec
         Argo(spec, project / "outputs", monkeypatch).run()
-    assert by_recipe.outcome == case.outcome
+    assert by_recipe.outcome == case["outcome"]
     assert told(journal, "run-argo") == told(journal, by_recipe.run)
     begun, other = journal.run("run-argo"), journal.run(by_recipe.run)
     assert begun is not None
