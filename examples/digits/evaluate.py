@@ -14,7 +14,7 @@ def evaluate(model: Path, dataset: Path) -> tuple[dict[str, float], list[dict[st
     rows = np.loadtxt(dataset / "digits.csv", delimiter=",", skiprows=1)
     labels = rows[:, -1].astype(int)
     pyfunc = mlflow.pyfunc.load_model(str(model))
-    predictions = np.asarray(pyfunc.predict(rows[:, :-1] / 16))
+    predictions = np.asarray(pyfunc.predict((rows[:, :-1] / 16).astype(np.float32)))
     examples = [
         {"id": number, "label": int(label), "prediction": int(prediction), "slice_digit": str(label)}
         for number, (label, prediction) in enumerate(zip(labels, predictions, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import sys
 import traceback
 from typing import Any
@@ -75,6 +76,9 @@ def main() -> None:
     # -v is the root's option, but people write it at the end: it is taken from anywhere.
     verbose = bool({"-v", "--verbose"} & set(sys.argv[1:]))
     arguments = [a for a in sys.argv[1:] if a not in ("-v", "--verbose")]
+    if not verbose:
+        # MLflow tells of its database's tables at every first use.
+        os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     try:
         app(["-v", *arguments] if verbose else arguments)
     except GoldenPathError as error:

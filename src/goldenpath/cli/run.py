@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,9 @@ from goldenpath.errors import ConfigError
 from goldenpath.submit import ENGINES, PathResult, load_path, run_path
 
 app = typer.Typer()
+
+_INTERRUPTED = 130
+"""What a shell says of a program that Ctrl-C ended."""
 
 
 @app.command()
@@ -31,8 +35,12 @@ def run(
     if engine not in ENGINES:
         raise ConfigError(f"There is no engine {engine!r}.", next_step=f"Engines: {', '.join(ENGINES)}.")
     loaded = load_path(path, file, overrides=overrides or ())
-    with shown():
-        result = run_path(loaded, settings=settings.load(), engine=engine, force=force)
+    try:
+        with shown():
+            result = run_path(loaded, settings=settings.load(), engine=engine, force=force)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped. The same command goes on from here.\n")
+        raise typer.Exit(_INTERRUPTED) from None
     emit(result, as_json=as_json, text=summary(result))
     raise typer.Exit(result.exit_code)
 
@@ -46,12 +54,17 @@ def summary(result: PathResult) -> str:
         "run": result.run,
         "model": result.model,
         "trained on": result.dataset,
+        "metrics": _numbers(result.metrics),
         "compared with": result.compared_with,
+        "its metrics": _numbers(result.compared_metrics),
         "serving": result.champion,
-        "metrics": ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.items()),
         "report": result.report,
         "rollout": result.rollout,
         "endpoint": result.url,
     }
     lines += [f"  {name:14}{value}" for name, value in rows.items() if value]
     return "\n".join(lines)
+
+
+def _numbers(metrics: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())

@@ -40,6 +40,9 @@ class PathResult:
     compared_with: str
     """The champion at the start, which the model was judged against."""
     metrics: dict[str, float]
+    """The model's metrics on the held-out dataset."""
+    compared_metrics: dict[str, float]
+    """The metrics of ``compared_with`` on the same dataset."""
     report: str
     rollout: str
     url: str
@@ -68,6 +71,8 @@ def read_result(journal: Journal, run: str) -> PathResult:
     registered = _outputs(steps, "registry.register")
     promoted = _outputs(steps, "serving.promote")
     compared_with = pinned.outputs.get("champion", "") if pinned else ""
+    gated = _step(steps, "evaluation.gate")
+    judged = gated.inputs if gated else {}
     return PathResult(
         outcome=end.outcome,
         reason=end.reason,
@@ -77,8 +82,9 @@ def read_result(journal: Journal, run: str) -> PathResult:
         dataset=_dataset(steps),
         champion=promoted.get("champion", compared_with),
         compared_with=compared_with,
-        metrics=_outputs(steps, "evaluation.evaluate").get("metrics", {}),
-        report=_outputs(steps, "evaluation.gate").get("report", ""),
+        metrics=_metrics(steps, judged.get("candidate", "")),
+        compared_metrics=_metrics(steps, judged.get("champion", "")),
+        report=gated.outputs.get("report", "") if gated else "",
         rollout=promoted.get("rollout", ""),
         url=promoted.get("url", ""),
         same_as=end.same_as,
@@ -92,6 +98,15 @@ def _step(steps: list[StepRecord], component: str) -> StepRecord | None:
 def _outputs(steps: list[StepRecord], component: str) -> dict[str, Any]:
     found = _step(steps, component)
     return found.outputs if found else {}
+
+
+def _metrics(steps: list[StepRecord], evaluation: str) -> dict[str, float]:
+    """The metrics of one evaluation's document."""
+    for step in steps:
+        if step.component == "evaluation.evaluate" and step.outputs["evaluation"] == evaluation:
+            found: dict[str, float] = step.outputs["metrics"]
+            return found
+    return {}
 
 
 def _dataset(steps: list[StepRecord]) -> str:
