@@ -97,7 +97,7 @@ def _run(*overrides: str) -> PathResult:
 
 def _told(result: PathResult) -> str:
     sentences = {
-        Outcome.PROMOTED: "The model was promoted: it passed the gate, and held beside the champion as a canary.",
+        Outcome.PROMOTED: "The model was promoted: it passed the gate, then held in service.",
         Outcome.UNCHANGED: "Nothing changed since the last run, so nothing was trained.",
         Outcome.REFUSED: "The gate refused the model; the champion goes on serving.",
         Outcome.ROLLED_BACK: "The canary was rolled back; the champion never stopped serving.",
