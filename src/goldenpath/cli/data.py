@@ -93,8 +93,7 @@ def show(
     full = str(version.ref(stored.store))
     named = [tag.tag for tag in data.tags(version.name, store=stored.store) if tag.ref == full]
     rows = [row.path for row in stored.rows()] if files else []
-    lines = [full, f"  {version.files} files, {size(version.bytes)}", *_lineage(version)]
-    lines += [f"  tags       {', '.join(named)}"] if named else []
+    lines = [full, f"  {version.files} files, {size(version.bytes)}", *_lineage(version, named)]
     shown_value = {"ref": full, **version.model_dump(mode="json", by_alias=True), "tags": named}
     if files:
         shown_value["paths"] = rows
@@ -152,13 +151,16 @@ def log(
     as_json: JsonFlag = False,
 ) -> None:
     """Lists the versions of a dataset, the newest first, with where each comes from."""
-    versions = data.history(name, store=_store())
+    store = _store()
+    versions = data.history(name, store=store)
+    named = data.tags(name, store=store)
     lines: list[str] = []
     for version in versions:
+        own = [tag.tag for tag in named if tag.ref == str(version.ref(store))]
         lines += [
             f"{version.name}:{version.number}@sha256:{version.digest[:12]}…  "
             f"{version.files} files, {size(version.bytes)}",
-            *_lineage(version),
+            *_lineage(version, own),
         ]
     emit(versions, as_json=as_json, text="\n".join(lines))
 
@@ -174,12 +176,13 @@ def tag(
     emit(made, as_json=as_json, text=f"{made.tag}: {made.ref}")
 
 
-def _lineage(version: data.Version) -> list[str]:
+def _lineage(version: data.Version, tags: list[str]) -> list[str]:
     rows = {
         "taken": f"{version.created_at:%Y-%m-%d %H:%M:%S} UTC from {version.source}",
         "run": f"{version.run}, step {version.step}" if version.run else "",
         "code": f"{version.code.commit[:12]}{' with changes' if version.code.dirty else ''}",
         "parent": ", ".join(version.parents),
         "inputs": ", ".join(version.inputs),
+        "tags": ", ".join(tags),
     }
     return [f"  {label:11}{value}" for label, value in rows.items() if value]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -52,16 +52,13 @@ class GcResult:
     """Objects that were left alone because they are younger than the grace period."""
 
 
-def gc(
-    *, store: Store, delete: bool = False, grace: timedelta = GRACE, now: Callable[[], datetime] | None = None
-) -> GcResult:
+def gc(*, store: Store, delete: bool = False, grace: timedelta = GRACE) -> GcResult:
     """Finds objects that nothing refers to, and deletes them if asked to.
 
     Args:
         store: The store.
         delete: Whether to delete; else it is a dry run.
         grace: The age below which nothing is deleted, three days at least.
-        now: The clock, for tests.
 
     Raises:
         InputError: The grace period is shorter than a snapshot may last.
@@ -69,13 +66,12 @@ def gc(
             was deleted.
         Temporary: The collection lasted too long, or another one runs; run it again.
     """
-    clock = now or (lambda: datetime.now(UTC))
     if grace < LEAST_GRACE:
         raise InputError(
             f"The grace period of {grace} is shorter than a snapshot may last.",
             next_step=f"It is at least {LEAST_GRACE.days} days.",
         )
-    started = clock()
+    oldest = datetime.now(UTC) - grace
     content: dict[str, Entry] = {}
     roots: list[str] = []
     young = 0
@@ -85,11 +81,11 @@ def gc(
                 roots.append(entry.key)
         elif entry.key.startswith(("objects/", "manifests/")):
             content[entry.key] = entry
-            young += entry.modified > started - grace
-    old = {key: entry for key, entry in content.items() if entry.modified <= started - grace}
+            young += entry.modified > oldest
+    old = {key: entry for key, entry in content.items() if entry.modified <= oldest}
     garbage = old.keys() - _marked(store, roots, content.keys()) if old else set()
     if delete and garbage:
-        _sweep(store, {key: old[key] for key in garbage}, clock)
+        _sweep(store, {key: old[key] for key in garbage})
     return GcResult(
         objects=len(garbage), bytes=sum(old[key].size for key in garbage), deleted=delete, young=young
     )
@@ -195,11 +191,11 @@ def _require_index(store: Store, key: str, text: bytes, found: set[str]) -> None
         )
 
 
-def _sweep(store: Store, garbage: dict[str, Entry], clock: Callable[[], datetime]) -> None:
-    until = clock() + _PLAN_LASTS
+def _sweep(store: Store, garbage: dict[str, Entry]) -> None:
+    until = datetime.now(UTC) + _PLAN_LASTS
     plan = keys.gc_plan(new_attempt())
     for other in store.list(keys.GC_PLANS):
-        if other.modified > clock() - _PLAN_LASTS:
+        if other.modified > datetime.now(UTC) - _PLAN_LASTS:
             raise Temporary(f"Another collection runs: {store.uri(other.key)}.", next_step="Try again later.")
         store.delete(other.key)
     store.create(plan, json.dumps({"until": until.isoformat(), "keys": sorted(garbage)}).encode())
@@ -210,7 +206,7 @@ def _sweep(store: Store, garbage: dict[str, Entry], clock: Callable[[], datetime
         ):
             entries = list(garbage.values())
             for start in range(0, len(entries), _BATCH):
-                if clock() > until - _STOP_BEFORE:
+                if datetime.now(UTC) > until - _STOP_BEFORE:
                     raise Temporary("The collection lasted too long.", next_step="Run it again to go on.")
                 batch = entries[start : start + _BATCH]
                 list(pool.map(lambda entry: _delete_if_same(store, entry), batch))
