@@ -22,7 +22,8 @@ def trace(
         str,
         typer.Argument(
             metavar="X",
-            help="models:/NAME@ALIAS, models:/NAME/3, models/NAME:3, datasets/NAME:3, a digest, a commit or a run.",
+            help="models:/NAME@ALIAS, models:/NAME/3, models/NAME:3, datasets/NAME:3, a digest, "
+            "a commit or a run.",
         ),
     ],
     verify: Annotated[

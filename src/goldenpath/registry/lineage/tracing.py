@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from goldenpath import refs
 from goldenpath.errors import NotFound
@@ -20,6 +21,8 @@ from goldenpath.store import Store
 
 _CAME_OF = 100
 """Runs of a dataset or commit that are told; the newest are."""
+_EPOCHS = 100
+"""Moves of the aliases that are looked through for the promotion by another run; the newest are."""
 _PROMOTION = "serving.promote"
 
 
@@ -99,10 +102,10 @@ def _promotion(
     steps: Sequence[StepRecord], model: Ref | None, held: Aliases | None, journal: Journal
 ) -> StepRecord | None:
     own = next((step for step in steps if step.component == _PROMOTION), None)
-    if own is not None or model is None or held is None or not held.epoch:
+    if own is not None or model is None or model.number is None or held is None or not held.epoch:
         return own
     # Brought into service by another run: the aliases' history tells by which.
-    for epoch in alias_history(model.name, store=journal.store):
+    for epoch in islice(alias_history(model.name, store=journal.store), _EPOCHS):
         if not epoch.run or str(model) not in epoch.aliases.values():
             continue
         for step in journal.steps(epoch.run):
