@@ -52,6 +52,14 @@ class Fetched:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Signed:
+    """A signed model."""
+
+    model: str
+    signature: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mirrored:
     """What MLflow has of a model now."""
 
@@ -96,10 +104,29 @@ def show(name: NameArgument, as_json: JsonFlag = False) -> None:
 
 
 @app.command()
-def verify(ref: RefArgument, as_json: JsonFlag = False) -> None:
+def sign(
+    ref: RefArgument,
+    key: Annotated[Path, typer.Option(help="The file of the private key: PEM, elliptic.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Signs a published model (OpenSSF model signing); the signature lies beside its files."""
+    store = _store()
+    signature = registry.sign(_ref(ref), store=store, key=key)
+    done = Signed(model=str(registry.resolve(_ref(ref), store=store)), signature=signature)
+    emit(done, as_json=as_json, text=done.signature)
+
+
+@app.command()
+def verify(
+    ref: RefArgument,
+    key: Annotated[
+        Path | None, typer.Option(help="A public key (PEM): the model must be signed by its holder.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Reads a model's stored files again, and compares each with its digest."""
     with shown():
-        manifest = registry.verify(_ref(ref), store=_store())
+        manifest = registry.verify(_ref(ref), store=_store(), trusted_key=key)
     text = (
         f"{manifest.name}@sha256:{manifest.digest}: {len(manifest.files)} files, {size(manifest.size)}, whole"
     )

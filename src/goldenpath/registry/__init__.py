@@ -17,6 +17,7 @@ from goldenpath.registry.pins import Pins, pin
 from goldenpath.registry.publication import publish
 from goldenpath.registry.registration import Evidence, Registered, mirror_versions, register
 from goldenpath.registry.retrieval import fetch, verify
+from goldenpath.registry.signature import sign
 from goldenpath.registry.versions import Version, names, numbers, resolve, version, versions
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "register",
     "render",
     "resolve",
+    "sign",
     "trace",
     "verify",
     "version",
