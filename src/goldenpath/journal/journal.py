@@ -88,6 +88,13 @@ class Journal:
                 return found
         return None
 
+    def origin(self, record: StepRecord) -> StepRecord | None:
+        """The record of the work behind an adopted result; None for a step that did its own."""
+        if not record.reused_from:
+            return None
+        mark = self.store.get_or_none(keys.step_key(record.key, record.reused_from))
+        return self.result(record.reused_from, json.loads(mark)["step"]) if mark else None
+
     def steps(self, run: str) -> list[StepRecord]:
         """Every finished step of a run, in the order of their ends."""
         names = {

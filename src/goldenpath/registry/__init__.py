@@ -11,12 +11,14 @@ from goldenpath.registry.alias_epochs import (
     mirror_aliases,
     move_alias,
 )
+from goldenpath.registry.lineage import Trace, render, trace
 from goldenpath.registry.manifest import File, Manifest, read_manifest
 from goldenpath.registry.pins import Pins, pin
 from goldenpath.registry.publication import publish
 from goldenpath.registry.registration import Evidence, Registered, mirror_versions, register
 from goldenpath.registry.retrieval import fetch, verify
-from goldenpath.registry.versions import Version, resolve, versions
+from goldenpath.registry.signature import sign
+from goldenpath.registry.versions import Version, names, numbers, resolve, version, versions
 
 __all__ = [
     "CHALLENGER",
@@ -29,6 +31,7 @@ __all__ = [
     "Manifest",
     "Pins",
     "Registered",
+    "Trace",
     "Version",
     "alias_history",
     "aliases",
@@ -36,11 +39,17 @@ __all__ = [
     "mirror_aliases",
     "mirror_versions",
     "move_alias",
+    "names",
+    "numbers",
     "pin",
     "publish",
     "read_manifest",
     "register",
+    "render",
     "resolve",
+    "sign",
+    "trace",
     "verify",
+    "version",
     "versions",
 ]

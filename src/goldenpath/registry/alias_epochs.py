@@ -7,7 +7,7 @@ own name has the plain aliases; for another service the service's name is append
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -71,9 +71,9 @@ def aliases(model: str, *, store: Store) -> Aliases:
     return Aliases(model=model, epoch=epoch, refs=refs_)
 
 
-def alias_history(model: str, *, store: Store) -> list[AliasEpoch]:
-    """Every move of a model's aliases, the newest first."""
-    return [_read(model, epoch, store) for epoch in sorted(_epochs(model, store), reverse=True)]
+def alias_history(model: str, *, store: Store) -> Iterator[AliasEpoch]:
+    """Every move of a model's aliases, the newest first, each read when it is asked for."""
+    return (_read(model, epoch, store) for epoch in sorted(_epochs(model, store), reverse=True))
 
 
 def move_alias(

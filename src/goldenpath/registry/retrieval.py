@@ -13,6 +13,7 @@ from pathlib import Path
 from goldenpath import progress
 from goldenpath.errors import DataDamaged, InputError, NotFound, Temporary
 from goldenpath.registry.manifest import RESERVED, File, Manifest, manifest_of
+from goldenpath.registry.signature import check_signature
 from goldenpath.registry.transfer import in_parallel, pieces, sha256_of
 from goldenpath.registry.versions import resolve, store_of
 from goldenpath.store import Store
@@ -59,8 +60,14 @@ def fetch(ref: str, dest: Path, *, store: Store) -> Path:
     return dest
 
 
-def verify(ref: str, *, store: Store) -> Manifest:
+def verify(ref: str, *, store: Store, trusted_key: Path | None = None) -> Manifest:
     """Reads a published model again, byte by byte.
+
+    Args:
+        ref: The model's reference.
+        store: The store that a short reference refers to.
+        trusted_key: A public key (PEM): the model must be signed by its holder. None asks for no
+            signature.
 
     Returns:
         Its manifest.
@@ -68,6 +75,7 @@ def verify(ref: str, *, store: Store) -> Manifest:
     Raises:
         NotFound: There is no such model.
         DataDamaged: A file is missing, differs from its digest, or is not in the manifest.
+        Refused: The signature is missing or does not hold.
     """
     found = resolve(ref, store=store)
     where = store_of(found, store)
@@ -83,6 +91,8 @@ def verify(ref: str, *, store: Store) -> Manifest:
             f"The model {found} is damaged: {'; '.join(sorted(faults)[:5])}.",
             next_step="Do not serve it; train it again, or restore its files.",
         )
+    if trusted_key is not None:
+        check_signature(manifest, store=where, trusted=trusted_key)
     return manifest
 
 

@@ -57,6 +57,12 @@ class Version(BaseModel):
         return str(found)
 
 
+def names(*, store: Store) -> list[str]:
+    """Every registered model's name, in order."""
+    folder = keys.refs(Kind.MODELS, "").rstrip("/")
+    return sorted({entry.key.removeprefix(folder + "/").partition("/")[0] for entry in store.list(folder)})
+
+
 def versions(name: str, *, store: Store) -> Iterator[Version]:
     """Every version of a model, the newest first."""
     for number in reversed(numbers(name, store=store)):

@@ -23,7 +23,7 @@ import httpx
 from goldenpath.errors import ConfigError, Temporary
 
 HOST = "127.0.0.1"
-_START_S = 60.0
+_START_S = 180.0
 _STOP_S = 10.0
 _LOG_LINES = 20
 

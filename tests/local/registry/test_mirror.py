@@ -152,7 +152,7 @@ def test_eight_promoters_leave_one_champion_in_both_places(
     client = MlflowClient(mlflow_url, mlflow_url)
     assert client.get_model_version_by_alias(name, "champion").tags["goldenpath.ref"] == won
     assert registry.aliases(name, store=file_store).refs == {"champion": won}
-    assert len(registry.alias_history(name, store=file_store)) == 1
+    assert len(list(registry.alias_history(name, store=file_store))) == 1
 
 
 def test_with_mlflow_down_the_commit_stands_and_the_retry_completes_the_copy(

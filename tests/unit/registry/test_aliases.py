@@ -47,7 +47,7 @@ def move(store: Store, moves: dict[str, str], expected: str, **more: str) -> Ali
 
 def test_a_model_without_epochs_has_no_aliases(store: Store) -> None:
     assert registry.aliases("digits", store=store) == Aliases(model="digits", epoch=0, refs={})
-    assert registry.alias_history("digits", store=store) == []
+    assert list(registry.alias_history("digits", store=store)) == []
 
 
 def test_the_champion_moves_and_the_one_before_stays_as_previous(
@@ -59,7 +59,7 @@ def test_the_champion_moves_and_the_one_before_stays_as_previous(
     after = move(store, {"champion": b}, a, run="run-2")
     assert after == registry.aliases("digits", store=store)
     assert (after.epoch, after.refs) == (3, {"champion": b, "previous": a})
-    history = registry.alias_history("digits", store=store)
+    history = list(registry.alias_history("digits", store=store))
     assert [(one.epoch, one.run) for one in history] == [(3, "run-2"), (2, ""), (1, "run-1")]
     back = move(store, {"champion": a, "previous": ""}, b)
     assert back.refs == {"champion": a}
