@@ -165,7 +165,10 @@ class _LocalJob:
                 f"The job {self._spec.name} was killed from outside again and again.",
                 next_step="See whether the machine's memory is full, then try again.",
             )
-        starts = [s for s in list_starts(self._place.work_dir) if s.digest() == self._spec.digest]
+        # Without a log it was killed before it began.
+        starts = [
+            s for s in list_starts(self._place.work_dir) if s.digest() == self._spec.digest and s.log.exists()
+        ]
         verdicts = [judge(s.state(), missing=()) for s in starts[:-1]]
         logs = [keys.step_log(self._place.run, self._place.step, s.name) for s in starts]
         state = {Verdict.SUCCEEDED: JobState.SUCCEEDED, Verdict.TIMED_OUT: JobState.TIMED_OUT}

@@ -54,9 +54,12 @@ def launch(
     try:
         done = run_job(spec, backend=job.backend, place=place)
     except UserProgramFailed:
-        end_tracking(tracking_run, place=place, succeeded=False)
+        end_tracking(tracking_run, place=place, status="FAILED")
         raise
-    end_tracking(tracking_run, place=place, succeeded=True)
+    except (KeyboardInterrupt, SystemExit):
+        end_tracking(tracking_run, place=place, status="KILLED")
+        raise
+    end_tracking(tracking_run, place=place, status="FINISHED")
     saved = checkpoint.list_checkpoints(place.run, store=place.store)
     return training_result(
         done,

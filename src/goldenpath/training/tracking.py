@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from goldenpath import progress
 from goldenpath.jobs import Place
@@ -47,15 +47,15 @@ def start_tracking(params: Mapping[str, Any], *, experiment: str, place: Place) 
     return str(run.info.run_id)
 
 
-def end_tracking(tracking_run: str, *, place: Place, succeeded: bool) -> None:
-    """Marks the tracking run as over."""
+def end_tracking(tracking_run: str, *, place: Place, status: Literal["FINISHED", "FAILED", "KILLED"]) -> None:
+    """Marks the tracking run as over; the next attempt at the step takes it up again."""
     client = _client(place) if tracking_run else None
     if client is None:
         return
     from mlflow.exceptions import MlflowException
 
     try:
-        client.set_terminated(tracking_run, status="FINISHED" if succeeded else "FAILED")
+        client.set_terminated(tracking_run, status=status)
     except MlflowException as error:
         _tell_away(place, error)
 

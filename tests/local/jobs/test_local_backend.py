@@ -14,7 +14,7 @@ import pytest
 
 from goldenpath.errors import ConfigError, Temporary, UserProgramFailed
 from goldenpath.jobs import JobContract, JobSpec, JobState, Place, run_job
-from goldenpath.jobs.starts import Start, list_starts
+from goldenpath.jobs.starts import Start, list_starts, new_start
 from goldenpath.jobs.supervisor import processes_of
 from goldenpath.store import Store
 
@@ -213,6 +213,13 @@ def test_a_job_whose_supervisor_was_killed_is_started_again_and_never_runs_twice
     result = run_job(spec(place), backend="local", place=place)
     assert (result.evictions, result.restarts, len(result.starts)) == (1, 0, 2)
     assert processes_of(start.attempt) == []
+
+
+def test_a_start_that_was_killed_before_it_began_does_not_count(place: Place) -> None:
+    program("")
+    new_start(place.work_dir, digest=spec(place).digest)
+    result = run_job(spec(place), backend="local", place=place)
+    assert (len(result.starts), len(result.logs), result.evictions) == (1, 1, 0)
 
 
 def test_a_running_job_of_another_configuration_is_never_adopted(place: Place) -> None:
