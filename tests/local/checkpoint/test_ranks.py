@@ -15,7 +15,7 @@ from goldenpath.checkpoint import Checkpointer
 from goldenpath.store import open_store
 from goldenpath.testing.services import S3Service
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.timeout(600)]
 
 PROGRAM = Path(__file__).parent / "programs" / "ranks.py"
 TOGETHER = (
