@@ -77,7 +77,7 @@ class Rollout:
             while not state.ended:
                 event, reason, samples = (
                     (Event.ABORTED, abort, "")
-                    if abort and state.phase in (Phase.DEPLOY, Phase.STEP)
+                    if abort and self._can_abort(state)
                     else self._acts[state.phase](state)
                 )
                 state = next_state(state, event, steps=len(self.exposures))
@@ -97,6 +97,11 @@ class Rollout:
             self._leave_safe()
             raise
         return self._finish(state, transitions)
+
+    def _can_abort(self, state: State) -> bool:
+        if state.phase is Phase.PROMOTE:
+            return self.catalog.champion(self.opening.model) != self.model.model
+        return state.phase in (Phase.DEPLOY, Phase.STEP)
 
     def _deploy(self, _state: State) -> Found:
         if self.stable is not None:
@@ -212,12 +217,17 @@ class Rollout:
     def _roll_back(self, _state: State) -> Found:
         if self.stable is not None:
             self.target.route(self._safe)
-            self.target.retain({self.stable.name})
+            self.target.retain({self.stable.name, *self._previous()})
         elif not self.opening.champion:
             # A first model that cannot serve leaves nothing behind. (The champion itself, promoted
             # again, is left as it is.)
             self.target.stop()
         return Event.DONE, "", ""
+
+    def _previous(self) -> list[str]:
+        """The champion before, which stays warm."""
+        previous = self.catalog.previous(self.opening.model)
+        return [self.catalog.revision(previous).name] if previous else []
 
     def _pause(self, _state: State) -> Found:
         self.target.route(self._safe)

@@ -51,6 +51,7 @@ _NEXT: dict[tuple[Phase, Event], Phase] = {
     (Phase.STEP, Event.ABORTED): Phase.ROLL_BACK,
     (Phase.PROMOTE, Event.DONE): Phase.PROMOTED,
     (Phase.PROMOTE, Event.STALE): Phase.ROLL_BACK,
+    (Phase.PROMOTE, Event.ABORTED): Phase.ROLL_BACK,
     (Phase.ROLL_BACK, Event.DONE): Phase.ROLLED_BACK,
     (Phase.PAUSE, Event.DONE): Phase.PAUSED,
 }

@@ -96,8 +96,8 @@ class Ledger:
     def numbers(self) -> list[int]:
         """The numbers of all rollouts, the newest first."""
         prefix = keys.rollouts(self.service)
-        names = {entry.key.removeprefix(prefix).partition("/")[0] for entry in self.store.list(prefix)}
-        return sorted((int(name.removesuffix(".json")) for name in names), reverse=True)
+        names = {e.key.removeprefix(prefix).partition("/")[0] for e in self.store.list(prefix)}
+        return sorted({int(name.removesuffix(".json")) for name in names}, reverse=True)
 
     def open(self, opening: Opening) -> Opening:
         """Opens a rollout under the next free number."""
