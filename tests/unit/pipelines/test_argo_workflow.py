@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hera.workflows import WorkflowTemplate
 
 from goldenpath.pipelines.on_argo import to_yaml
