@@ -24,7 +24,7 @@ class Field:
 
 
 def written(model: BaseModel) -> dict[str, Any]:
-    """A model's JSON without what its own defaults say, where that loses nothing."""
+    """A model's JSON without what its fields' defaults say, where that loses nothing."""
     short = model.model_dump(mode="json", exclude_defaults=True)
     try:
         same = type(model).model_validate(short) == model

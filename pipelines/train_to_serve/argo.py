@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from hera.workflows import DAG, Parameter, Task, WorkflowTemplate
+
 from goldenpath.components.data.hera import snapshot
 from goldenpath.components.evaluation.hera import evaluate, gate
 from goldenpath.components.registry.hera import register
 from goldenpath.components.run.hera import finish, pin
 from goldenpath.components.serving.hera import promote
 from goldenpath.components.training.hera import launch
-from hera.workflows import DAG, Parameter, Task, WorkflowTemplate
-
 from goldenpath.pipelines.form import Field, written
 from goldenpath.pipelines.on_argo import template
 from goldenpath.pipelines.pods import Placement
@@ -114,6 +114,7 @@ class _Graph:
         return {
             **{name: self.given[name] for name in sections if name in self.given},
             "source": self.given.get("source", ""),
+            "source_options": json.dumps(written(self.config.source_options)),
             "data": json.dumps(data),
             "held_out": self.config.evaluation.dataset,
         }

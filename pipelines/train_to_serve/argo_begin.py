@@ -21,6 +21,7 @@ def begin(
     model: str,
     service: str,
     source: str,
+    source_options: dict,
     data: dict,
     training: dict,
     evaluation: dict,
@@ -34,6 +35,7 @@ def begin(
         model: The registered model's name.
         service: The service's name; empty for the model's.
         source: The folder with the user's code.
+        source_options: What the snapshot of the code leaves out.
         data: For each dataset its source, name and options.
         training: The training job.
         evaluation: The evaluator.
@@ -50,6 +52,7 @@ def begin(
         model=model,
         service=service,
         source=source,
+        source_options=source_options,
         data=data,
         training=training,
         evaluation=evaluation,

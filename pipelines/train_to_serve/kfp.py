@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from kfp import dsl
+
 from goldenpath.components.data.kfp import snapshot
 from goldenpath.components.evaluation.kfp import evaluate, gate
 from goldenpath.components.registry.kfp import register
 from goldenpath.components.run.kfp import finish, pin
 from goldenpath.components.serving.kfp import promote
 from goldenpath.components.training.kfp import launch
-from kfp import dsl
-
 from goldenpath.pipelines.form import written
 from goldenpath.pipelines.on_kfp import KfpTasks
 from goldenpath.pipelines.pods import Placement
@@ -100,6 +100,7 @@ class _Graph:
             model=self.given["model"],
             service=self.given["service"],
             source=self.given.get("source", ""),
+            source_options=written(self.config.source_options),
             data=data,
             training=self.given["training"],
             evaluation=self.given["evaluation"],

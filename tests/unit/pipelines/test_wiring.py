@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,9 @@ class Argo:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GOLDENPATH_STORE", (tmp_path / "store").as_uri())
-    yield tmp_path
+    return tmp_path
 
 
 @pytest.mark.parametrize("name", CASES["cases"])
@@ -125,7 +125,10 @@ def test_the_workflow_does_what_the_recipe_does(
     case = CASES["cases"][name]
     config = config.model_copy(update={"source": "s3://lake/code"} | case.get("config", {}))
     path = LoadedPath(
-        name="train-to-serve", package="goldenpath.pipelines.train_to_serve", config=config, folder=project
+        name="train-to-serve",
+        package="goldenpath.pipelines.train_to_serve",
+        config=config,
+        file=project / "path.yaml",
     )
     journal = Journal(open_store(settings.load().store))
     with canned(CASES["always"] | case.get("results", {})):
