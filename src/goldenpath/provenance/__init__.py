@@ -12,6 +12,7 @@ from goldenpath.provenance.identity import (
     image_identity,
     new_attempt,
     new_run,
+    python_environment,
 )
 from goldenpath.provenance.keys import step_key
 from goldenpath.provenance.records import (
@@ -40,6 +41,7 @@ __all__ = [
     "image_identity",
     "new_attempt",
     "new_run",
+    "python_environment",
     "sha256_hex",
     "step_key",
 ]

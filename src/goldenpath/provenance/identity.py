@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -87,17 +88,16 @@ def code_identity(folder: Path) -> Code:
     )
 
 
-def image_identity(image: str = "") -> str:
-    """The image that runs: its registry digest if ``image`` has one, else a digest of this Python.
-
-    Outside a container the answer covers the Python version and every installed distribution, so
-    that an upgraded library is another image.
-    """
-    _, at, pinned = image.partition("@")
-    if at:
-        return pinned
+def python_environment() -> dict[str, Any]:
+    """What stands for the image outside a container: the Python version and every installed distribution."""
     distributions = sorted({f"{d.name.lower()}=={d.version}" for d in metadata.distributions()})
-    return "sha256:" + digest_of({"python": sys.version, "distributions": distributions})
+    return {"python": sys.version, "distributions": distributions}
+
+
+def image_identity(image: str = "") -> str:
+    """The image that runs: its registry digest if ``image`` has one, else that of ``python_environment``."""
+    _, at, pinned = image.partition("@")
+    return pinned if at else "sha256:" + digest_of(python_environment())
 
 
 def _git(folder: Path, *arguments: str) -> bytes:

@@ -49,6 +49,8 @@ class RunRecord(_Record):
     queue: str = ""
     code: Code = Code()
     image: str = ""
+    environment: str = ""
+    """The document that lists Python and its distributions, where they stand for the image."""
     config: str = ""
     """The document that holds the whole configuration."""
     config_digest: str = ""

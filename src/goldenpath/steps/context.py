@@ -14,9 +14,18 @@ from goldenpath import settings as settings_module
 from goldenpath.errors import GoldenPathError
 from goldenpath.jobs import Place
 from goldenpath.journal import Journal
-from goldenpath.provenance import Code, RunRecord, check_run, check_step, image_identity, new_run
+from goldenpath.provenance import (
+    Code,
+    RunRecord,
+    check_run,
+    check_step,
+    digest_of,
+    image_identity,
+    new_run,
+    python_environment,
+)
 from goldenpath.settings import Settings
-from goldenpath.store import Store, keys, open_store
+from goldenpath.store import Store, keys, open_store, put_document
 
 STEP_VARIABLE = "GOLDENPATH_STEP"
 _PREFIX = "GOLDENPATH_RUN_"
@@ -52,7 +61,18 @@ class RunContext:
         """The run's records."""
         return Journal(self.store)
 
-    def record(self) -> RunRecord:
+    def begin(self) -> RunRecord:
+        """Records the run's start, or returns the record that is there already."""
+        known = self.journal.run(self.run)
+        return known or self.journal.begin(self.record(environment=self._environment()))
+
+    def _environment(self) -> str:
+        """Keeps the list of distributions where the image is a digest over it."""
+        found = python_environment()
+        same = self.image == f"sha256:{digest_of(found)}"
+        return put_document(self.store, found) if same else ""
+
+    def record(self, *, environment: str = "") -> RunRecord:
         """The run's record, started now."""
         return RunRecord(
             run=self.run,
@@ -65,6 +85,7 @@ class RunContext:
             queue=self.settings.queue,
             code=self.code,
             image=self.image,
+            environment=environment,
             config=self.config,
             config_digest=self.config_digest,
             started_at=datetime.now(UTC),

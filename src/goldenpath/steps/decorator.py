@@ -104,7 +104,7 @@ class Component(Generic[P, R]):
             for name, value in values.items()
         }
         journal = context.journal
-        context = context.as_recorded(journal.begin(context.record()))
+        context = context.as_recorded(context.begin())
         done = journal.result(context.run, step)
         if done is not None:
             if done.component != self.name or done.inputs != inputs:

@@ -70,7 +70,7 @@ def run_path(
             config_digest=digest,
             reuse=not force,
         )
-        journal.begin(context.record())
+        context.begin()
         journal.add_to_index(IndexKind.CONFIG, digest, run)
         execute: Callable[..., None] = importlib.import_module(ENGINES[engine]).execute
         try:

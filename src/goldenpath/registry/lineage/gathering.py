@@ -52,7 +52,7 @@ def entries(records: Records) -> dict[str, Any]:
         "model": _model(records),
         "code": _code(records),
         "data": _data(records),
-        "image": Entry(text=records.run.image) if records.run.image else None,
+        "image": Entry(text=records.run.image, uri=records.run.environment) if records.run.image else None,
         "config": _config(records),
         "checkpoints": _checkpoints(records),
         "evaluation": judged,
