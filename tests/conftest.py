@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,20 @@ def mlflow_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A real MLflow server, shared: use names of your own in it."""
     with mlflow_server(tmp_path_factory.mktemp("mlflow")) as url:
         yield url
+
+
+@pytest.fixture
+def golden() -> Callable[[Path, str], None]:
+    """Compares a text with a committed file; with GOLDENPATH_GOLDEN=write it makes the file anew."""
+
+    def compare(file: Path, text: str) -> None:
+        if os.environ.get("GOLDENPATH_GOLDEN") == "write":
+            assert not os.environ.get("CI"), "CI compares golden files, it never writes them"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.read_text(encoding="utf-8") == text, "run make golden"
+
+    return compare
 
 
 class Notes(list[str]):
