@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from goldenpath import registry
 from goldenpath.registry import Registered
 from goldenpath.steps import component, current_step
@@ -34,6 +36,12 @@ def register(*, model: str, name: str, evaluation: str, gate: str, override: str
         image=step.run.image,
         config_digest=step.run.config_digest,
     )
+    settings = step.run.settings
     return registry.register(
-        model, name, evidence=evidence, store=step.store, tracking=step.run.settings.tracking
+        model,
+        name,
+        evidence=evidence,
+        store=step.store,
+        tracking=settings.tracking,
+        signing_key=Path(settings.signing_key) if settings.signing_key else None,
     )

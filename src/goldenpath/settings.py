@@ -37,6 +37,10 @@ class Settings:
     argo_url: str = ""
     cache_dir: str = ""
     platform: str = ""
+    signing_key: str = ""
+    """The file of the private key that registered models are signed with."""
+    trusted_key: str = ""
+    """The file of the public key that a model must be signed by to be served."""
     root: Path
     sources: Mapping[str, str] = field(default_factory=dict)
     """For each setting, where its value came from."""

@@ -11,7 +11,7 @@ import typer
 from goldenpath import refs, registry, settings
 from goldenpath.cli.output import JsonFlag, emit, size
 from goldenpath.cli.progress import shown
-from goldenpath.errors import NotFound
+from goldenpath.errors import ConfigError, NotFound
 from goldenpath.registry import AliasEpoch, Version
 from goldenpath.store import Store, open_store
 
@@ -106,12 +106,19 @@ def show(name: NameArgument, as_json: JsonFlag = False) -> None:
 @app.command()
 def sign(
     ref: RefArgument,
-    key: Annotated[Path, typer.Option(help="The file of the private key: PEM, elliptic.")],
+    key: Annotated[
+        Path | None, typer.Option(help="The file of the private key; by default GOLDENPATH_SIGNING_KEY.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Signs a published model (OpenSSF model signing); the signature lies beside its files."""
-    store = _store()
-    signature = registry.sign(_ref(ref), store=store, key=key)
+    where = settings.load()
+    store = open_store(where.store)
+    if key is None and not where.signing_key:
+        raise ConfigError(
+            "There is no key to sign with.", next_step="Give --key, or set GOLDENPATH_SIGNING_KEY."
+        )
+    signature = registry.sign(_ref(ref), store=store, key=key or Path(where.signing_key))
     done = Signed(model=str(registry.resolve(_ref(ref), store=store)), signature=signature)
     emit(done, as_json=as_json, text=done.signature)
 
@@ -120,13 +127,18 @@ def sign(
 def verify(
     ref: RefArgument,
     key: Annotated[
-        Path | None, typer.Option(help="A public key (PEM): the model must be signed by its holder.")
+        Path | None,
+        typer.Option(
+            help="A public key (PEM) that the model must be signed by; by default GOLDENPATH_TRUSTED_KEY."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Reads a model's stored files again, and compares each with its digest."""
+    where = settings.load()
+    trusted = key or (Path(where.trusted_key) if where.trusted_key else None)
     with shown():
-        manifest = registry.verify(_ref(ref), store=_store(), trusted_key=key)
+        manifest = registry.verify(_ref(ref), store=open_store(where.store), trusted_key=trusted)
     text = (
         f"{manifest.name}@sha256:{manifest.digest}: {len(manifest.files)} files, {size(manifest.size)}, whole"
     )

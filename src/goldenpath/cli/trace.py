@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,12 +33,20 @@ def trace(
     addresses: Annotated[
         bool, typer.Option("--addresses", help="Print the full address of each thing.")
     ] = False,
+    statement: Annotated[
+        bool, typer.Option("--in-toto", help="Print an in-toto statement with SLSA provenance.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Tells where a model came from: code, data, image, configuration, evaluation, gate, rollout, cost."""
+    where = settings.load()
+    trusted = Path(where.trusted_key) if where.trusted_key else None
     with shown():
-        found = registry.trace(thing, store=open_store(settings.load().store), verify=verify)
-    text = registry.render(found, colour=sys.stdout.isatty(), addresses=addresses)
-    emit(found, as_json=as_json, text=text)
+        found = registry.trace(thing, store=open_store(where.store), verify=verify, trusted_key=trusted)
+    if statement:
+        emit(registry.in_toto(found), as_json=True, text="")
+    else:
+        text = registry.render(found, colour=sys.stdout.isatty(), addresses=addresses)
+        emit(found, as_json=as_json, text=text)
     if verify and found.faults:
         raise DataDamaged(f"{len(found.faults)} do not hold: {'; '.join(found.faults)}")

@@ -11,7 +11,7 @@ from goldenpath.registry.alias_epochs import (
     mirror_aliases,
     move_alias,
 )
-from goldenpath.registry.lineage import Trace, render, trace
+from goldenpath.registry.lineage import Trace, in_toto, render, trace
 from goldenpath.registry.manifest import File, Manifest, read_manifest
 from goldenpath.registry.pins import Pins, pin
 from goldenpath.registry.publication import publish
@@ -36,6 +36,7 @@ __all__ = [
     "alias_history",
     "aliases",
     "fetch",
+    "in_toto",
     "mirror_aliases",
     "mirror_versions",
     "move_alias",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from goldenpath import progress, refs
@@ -14,6 +15,7 @@ from goldenpath.provenance import Code
 from goldenpath.refs import Kind, Ref
 from goldenpath.registry.manifest import check_model_name, manifest_of
 from goldenpath.registry.mirror import Mirror
+from goldenpath.registry.signature import sign
 from goldenpath.registry.versions import (
     Cost,
     Version,
@@ -55,7 +57,15 @@ class Registered:
     """MLflow's name for it, ``models:/<name>/<its number>``; empty without a tracking server."""
 
 
-def register(model: str, name: str, *, evidence: Evidence, store: Store, tracking: str) -> Registered:
+def register(
+    model: str,
+    name: str,
+    *,
+    evidence: Evidence,
+    store: Store,
+    tracking: str,
+    signing_key: Path | None = None,
+) -> Registered:
     """Gives a published model its number, and MLflow a copy of the entry.
 
     One digest has one number: registered again, by this run or by another that trained the same bytes,
@@ -69,6 +79,7 @@ def register(model: str, name: str, *, evidence: Evidence, store: Store, trackin
         evidence: What speaks for it.
         store: The store of the registry.
         tracking: MLflow's address; empty for no copy there.
+        signing_key: The file of a private key: the model is signed before it gets its number.
 
     Raises:
         Refused: The gate's verdict is not ``passed`` and no reason is given to override it, or the
@@ -89,6 +100,8 @@ def register(model: str, name: str, *, evidence: Evidence, store: Store, trackin
         )
     manifest_of(found, store=store)
     verdict = _verdict(found, evidence)
+    if signing_key is not None:
+        sign(str(found), store=store, key=signing_key)
     committed = _commit(found, evidence, verdict, store)
     at_mlflow = ""
     if tracking:

@@ -21,7 +21,7 @@ from goldenpath.store import Store
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def fetch(ref: str, dest: Path, *, store: Store) -> Path:
+def fetch(ref: str, dest: Path, *, store: Store, trusted_key: Path | None = None) -> Path:
     """Brings a model's files into a folder: all of them, verified, or none.
 
     The files are written beside ``dest`` and moved there in one act when every digest is right.
@@ -32,6 +32,8 @@ def fetch(ref: str, dest: Path, *, store: Store) -> Path:
         ref: The model's reference, by digest or by number.
         dest: The folder to make.
         store: The store that a short reference refers to.
+        trusted_key: A public key (PEM): the model must be signed by its holder. None asks for no
+            signature.
 
     Returns:
         ``dest``.
@@ -39,22 +41,26 @@ def fetch(ref: str, dest: Path, *, store: Store) -> Path:
     Raises:
         NotFound: There is no such model.
         DataDamaged: Stored bytes, or those in ``dest``, are not those of the manifest.
+        Refused: The signature is missing or does not hold.
         InputError: ``dest`` cannot be made, or holds something else.
         Temporary: The disk is full, or the store does not answer.
     """
     found = resolve(ref, store=store)
     where = store_of(found, store)
     manifest = manifest_of(found, store=store)
-    with _local_faults(dest), _alone(dest):
-        if dest.exists() and any(dest.iterdir()):
-            _check_folder(dest, manifest)
+    if trusted_key is not None:
+        check_signature(manifest, store=where, trusted=trusted_key)
+    target = dest.absolute()
+    with _local_faults(dest), _alone(target):
+        if target.exists() and any(target.iterdir()):
+            _check_folder(target, manifest)
             return dest
-        part = dest.with_name(f".{dest.name}.part")
+        part = target.with_name(f".{target.name}.part")
         # Whoever left it was killed: the lock is ours.
         shutil.rmtree(part, ignore_errors=True)
         try:
             _download(manifest, part, store=where)
-            part.rename(dest)
+            part.rename(target)
         finally:
             shutil.rmtree(part, ignore_errors=True)
     return dest

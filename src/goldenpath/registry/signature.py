@@ -58,6 +58,8 @@ def check_signature(manifest: Manifest, *, store: Store, trusted: Path) -> None:
         ConfigError: The key cannot be used, or the extra ``signing`` is not installed.
     """
     config = _library("verifying").Config()
+    from cryptography.exceptions import InvalidSignature
+
     model = f"{manifest.name}@sha256:{manifest.digest}"
     data = store.get_or_none(manifest.prefix + SIGNATURE)
     if data is None:
@@ -72,7 +74,7 @@ def check_signature(manifest: Manifest, *, store: Store, trusted: Path) -> None:
         path.write_bytes(data)
         try:
             config.verify(Path(folder) / manifest.name, path)
-        except Exception as error:  # noqa: BLE001  (a hostile file may break the library anywhere)
+        except (ValueError, LookupError, TypeError, AttributeError, InvalidSignature) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise Refused(
                 f"The signature of {model} does not hold for {trusted.name}: {reason}.",

@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from typer.testing import CliRunner
 
 from goldenpath import registry
+from goldenpath.cli import main as cli
 from goldenpath.errors import ConfigError, DataDamaged, Refused
-from goldenpath.store import Store
+from goldenpath.provenance import Code
+from goldenpath.registry import Evidence
+from goldenpath.store import Store, put_document
 
 
 @pytest.fixture
@@ -120,3 +124,50 @@ def test_the_librarys_own_command_accepts_the_downloaded_folder(
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "model.bin").write_text("tampered")
     assert subprocess.run(command, capture_output=True, check=False).returncode != 0
+
+
+def test_a_model_is_signed_as_it_is_registered_and_only_then_fetched_by_who_asks_for_it(
+    file_store: Store, model: str, keys: dict[str, Path], tmp_path: Path
+) -> None:
+    evaluation = put_document(file_store, {"model": model})
+    gate = put_document(file_store, {"verdict": "passed", "candidate": evaluation})
+    evidence = Evidence(
+        evaluation=evaluation, gate=gate, override="", run="r", code=Code(), image="", config_digest=""
+    )
+    got, trusted = tmp_path / "got", keys["ours-public"]
+    with pytest.raises(Refused, match="is not signed"):
+        registry.fetch(model, got, store=file_store, trusted_key=trusted)
+    assert not got.exists()
+    done = registry.register(
+        model, "digits", evidence=evidence, store=file_store, tracking="", signing_key=keys["ours"]
+    )
+    assert registry.fetch(done.model, got, store=file_store, trusted_key=trusted) == got
+    assert sorted(path.name for path in got.rglob("*") if path.is_file()) == ["config.json", "model.bin"]
+
+
+def test_a_model_that_cannot_be_signed_gets_no_number(file_store: Store, model: str, tmp_path: Path) -> None:
+    evaluation = put_document(file_store, {"model": model})
+    gate = put_document(file_store, {"verdict": "passed", "candidate": evaluation})
+    evidence = Evidence(
+        evaluation=evaluation, gate=gate, override="", run="r", code=Code(), image="", config_digest=""
+    )
+    with pytest.raises(ConfigError, match="cannot be used"):
+        registry.register(
+            model, "digits", evidence=evidence, store=file_store, tracking="", signing_key=tmp_path / "no.pem"
+        )
+    assert registry.numbers("digits", store=file_store) == []
+
+
+def test_the_commands_sign_and_verify_with_the_keys_of_the_settings(
+    file_store: Store, model: str, keys: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOLDENPATH_STORE", file_store.url)
+    assert isinstance(CliRunner().invoke(cli.app, ["model", "sign", model]).exception, ConfigError)
+    monkeypatch.setenv("GOLDENPATH_SIGNING_KEY", str(keys["ours"]))
+    monkeypatch.setenv("GOLDENPATH_TRUSTED_KEY", str(keys["ours-public"]))
+    assert isinstance(CliRunner().invoke(cli.app, ["model", "verify", model]).exception, Refused)
+    signed = CliRunner().invoke(cli.app, ["model", "sign", model])
+    assert signed.stdout.strip().endswith("/model.sig")
+    assert CliRunner().invoke(cli.app, ["model", "verify", model]).exit_code == 0
+    stranger = ["model", "verify", model, "--key", str(keys["stranger-public"])]
+    assert isinstance(CliRunner().invoke(cli.app, stranger).exception, Refused)

@@ -145,6 +145,17 @@ def _files_of(uri: str, store: Store) -> list[Path]:
     return [p for p in (root / "objects").rglob("*") if p.is_file() and content in p.read_bytes()]
 
 
+def test_with_a_trusted_key_an_unsigned_model_does_not_hold(
+    file_store: Store, run: Run, tmp_path: Path
+) -> None:
+    run("run-1", "weights")
+    trusted = tmp_path / "trusted.pub"
+    found = registry.trace("models:/digits/1", store=file_store, verify=True, trusted_key=trusted)
+    (fault,) = found.faults
+    assert fault.startswith("model: The model digits@sha256:")
+    assert "is not signed" in fault
+
+
 def test_what_is_gone_is_told_and_the_rest_still_shown(file_store: Store, run: Run) -> None:
     made = run("run-1", "weights")
     file_store.delete(made["report"].removeprefix(file_store.url + "/"))
@@ -267,3 +278,26 @@ def test_the_model_commands_list_show_verify_and_fetch(
     assert (tmp_path / "got" / "model.bin").read_text() == "weights"
     text = CliRunner().invoke(cli.app, ["model", "show", "digits"]).stdout
     assert "run run-1  passed  (champion)" in text
+
+
+def test_the_statement_is_in_toto_with_slsa_provenance(file_store: Store, run: Run) -> None:
+    made = run("run-1", "weights")
+    told = registry.in_toto(registry.trace("models:/digits@champion", store=file_store))
+    model = refs.parse(made["model"])
+    assert told["_type"] == "https://in-toto.io/Statement/v1"
+    assert told["predicateType"] == "https://slsa.dev/provenance/v1"
+    assert told["subject"] == [{"name": "model", "uri": made["model"], "digest": {"sha256": model.digest}}]
+    definition, details = told["predicate"]["buildDefinition"], told["predicate"]["runDetails"]
+    assert definition["externalParameters"]["config"]["uri"] == made["config"]
+    assert [(one["name"], one["digest"]["sha256"]) for one in definition["resolvedDependencies"]] == [
+        ("code", refs.parse(made["code"]).digest),
+        ("train", refs.parse(made["train"]).digest),
+        ("test", refs.parse(made["test"]).digest),
+        ("image", "image"),
+    ]
+    assert details["metadata"]["invocationId"] == made["run"]
+    byproducts = {one["name"]: one["uri"] for one in details["byproducts"]}
+    assert byproducts == {name: made[name] for name in (
+        "checkpoints", "evaluation", "rows", "gate", "report", "rollout")}  # fmt: skip
+    with pytest.raises(InputError, match="made no model"):
+        registry.in_toto(registry.trace(COMMIT, store=file_store))

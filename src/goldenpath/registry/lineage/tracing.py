@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 
 from goldenpath import refs
 from goldenpath.errors import NotFound
@@ -26,7 +27,7 @@ _EPOCHS = 100
 _PROMOTION = "serving.promote"
 
 
-def trace(asked: str, *, store: Store, verify: bool = False) -> Trace:
+def trace(asked: str, *, store: Store, verify: bool = False, trusted_key: Path | None = None) -> Trace:
     """Traces a thing to its origins, and a dataset or a commit to what came of it.
 
     Reads the records of one run and follows the index: nothing is listed that grows with the number of
@@ -37,6 +38,7 @@ def trace(asked: str, *, store: Store, verify: bool = False) -> Trace:
             dataset's digest, a full commit, or a run.
         store: The store with the records.
         verify: Read again every byte that has a digest, instead of looking whether it is there.
+        trusted_key: With ``verify``: the public key (PEM) that the model must be signed by.
 
     Raises:
         InputError: The text is nothing that can be traced.
@@ -48,7 +50,7 @@ def trace(asked: str, *, store: Store, verify: bool = False) -> Trace:
         found = _consequences(asked, subject, journal, verify=verify)
     else:
         found = _origins(asked, subject, journal, verify=verify)
-    return checked(found, store=store)
+    return checked(found, store=store, trusted_key=trusted_key)
 
 
 def _origins(asked: str, subject: Subject, journal: Journal, *, verify: bool) -> Trace:
