@@ -12,6 +12,7 @@ from goldenpath import registry, settings
 from goldenpath.cli.output import JsonFlag, emit
 from goldenpath.cli.progress import shown
 from goldenpath.errors import DataDamaged
+from goldenpath.registry.lineage.tree import render
 from goldenpath.store import open_store
 
 app = typer.Typer()
@@ -46,7 +47,7 @@ def trace(
     if statement:
         emit(registry.in_toto(found), as_json=True, text="")
     else:
-        text = registry.render(found, colour=sys.stdout.isatty(), addresses=addresses)
+        text = render(found, colour=sys.stdout.isatty(), addresses=addresses)
         emit(found, as_json=as_json, text=text)
     if verify and found.faults:
         raise DataDamaged(f"{len(found.faults)} do not hold: {'; '.join(found.faults)}")

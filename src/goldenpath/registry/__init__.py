@@ -11,7 +11,7 @@ from goldenpath.registry.alias_epochs import (
     mirror_aliases,
     move_alias,
 )
-from goldenpath.registry.lineage import Trace, in_toto, render, trace
+from goldenpath.registry.lineage import Trace, in_toto, trace
 from goldenpath.registry.manifest import File, Manifest, read_manifest
 from goldenpath.registry.pins import Pins, pin
 from goldenpath.registry.publication import publish
@@ -46,7 +46,6 @@ __all__ = [
     "publish",
     "read_manifest",
     "register",
-    "render",
     "resolve",
     "sign",
     "trace",

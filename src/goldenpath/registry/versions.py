@@ -71,6 +71,7 @@ def versions(name: str, *, store: Store) -> Iterator[Version]:
 
 def numbers(name: str, *, store: Store) -> list[int]:
     """The numbers that a model has, in order."""
+    refs.check_name(name, Kind.MODELS)
     return sorted(keys.number_of(entry.key) for entry in store.list(keys.refs(Kind.MODELS, name)))
 
 
@@ -81,7 +82,7 @@ def version(name: str, number: int, *, store: Store) -> Version:
         NotFound: There is none of this number.
         DataDamaged: Its record is unreadable, or that of another.
     """
-    key = keys.ref(Kind.MODELS, name, number)
+    key = keys.ref(Kind.MODELS, refs.check_name(name, Kind.MODELS), number)
     data = store.get_or_none(key)
     if data is None:
         raise NotFound(

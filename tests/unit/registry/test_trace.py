@@ -19,6 +19,7 @@ from goldenpath.cli.output import jsonable
 from goldenpath.errors import DataDamaged, InputError, NotFound
 from goldenpath.journal import IndexKind, Journal
 from goldenpath.provenance import RunRecord, StepRecord
+from goldenpath.registry.lineage.tree import render
 from goldenpath.store import Store
 
 Run = Callable[..., dict[str, str]]
@@ -93,7 +94,7 @@ def test_an_override_is_shown_for_ever(file_store: Store, run: Run) -> None:
     found = registry.trace("models:/digits/1", store=file_store)
     assert found.gate is not None
     assert found.gate.facts["override"] == "the champion leaks labels"
-    assert "Overridden: the champion leaks labels" in registry.render(found, colour=False)
+    assert "Overridden: the champion leaks labels" in render(found, colour=False)
 
 
 def test_an_adopted_training_is_followed_to_the_run_that_did_it(file_store: Store, run: Run) -> None:
@@ -210,6 +211,8 @@ def test_a_thousand_runs_are_not_listed(file_store: Store, run: Run, monkeypatch
         ("models:/digits@queen", NotFound, "has no alias 'queen'"),
         ("models:/digits/7", NotFound, "no version 7"),
         ("models:/digits", InputError, "names no version"),
+        ("models:/../3", InputError, "not allowed"),
+        ("models:/..@champion", InputError, "not allowed"),
         ("run-7", NotFound, "No run or commit"),
         ("d" * 40, NotFound, "No run or commit"),
         ("e" * 64, NotFound, "No model or dataset with the digest"),
@@ -228,7 +231,7 @@ def test_what_cannot_be_found_says_so(
 
 def test_the_tree_names_everything_in_a_line(file_store: Store, run: Run) -> None:
     run("run-1", "weights")
-    text = registry.render(registry.trace("models:/digits@champion", store=file_store), colour=False)
+    text = render(registry.trace("models:/digits@champion", store=file_store), colour=False)
     lines = text.splitlines()
     assert lines[0].startswith("✓ model      digits:1@sha256:")
     assert lines[0].endswith("(champion)")

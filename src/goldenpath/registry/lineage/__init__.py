@@ -3,6 +3,5 @@
 from goldenpath.registry.lineage.entries import Came, Entry, Step, Trace
 from goldenpath.registry.lineage.statement import in_toto
 from goldenpath.registry.lineage.tracing import trace
-from goldenpath.registry.lineage.tree import render
 
-__all__ = ["Came", "Entry", "Step", "Trace", "in_toto", "render", "trace"]
+__all__ = ["Came", "Entry", "Step", "Trace", "in_toto", "trace"]
