@@ -15,8 +15,8 @@ from goldenpath.errors import DataDamaged, NotFound, Temporary
 from goldenpath.provenance import sha256_hex
 from goldenpath.store import Store, keys
 
-_WHOLE_PACK = 2 * 2**20
-"""From so many wanted bytes on a pack is read whole; below, only the ranges wanted."""
+_GAP = 512 * 2**10
+"""Bytes between two pieces that are read along rather than spend another request on."""
 
 
 class Fetch(Jobs):
@@ -117,27 +117,42 @@ class _Large:
                 os.close(file)
 
 
-def read_packed(store: Store, pack: str, found: Sequence[tuple[Row, int]]) -> list[bytes | memoryview]:
+def read_packed(store: Store, pack: str, found: Sequence[tuple[Row, int]]) -> list[memoryview]:
     """The bytes of rows at their offsets in a pack, unchecked.
+
+    Pieces that lie close together are read with one request.
 
     Raises:
         DataDamaged: The pack is missing or too short.
     """
     key = keys.object_(pack)
+    pieces: dict[int, memoryview] = {}
     try:
-        if sum(row.size for row, _ in found) >= _WHOLE_PACK:
-            whole = store.view(key)
-            return [whole[offset : offset + row.size] for row, offset in found]
-        starts, sizes = [offset for _, offset in found], [row.size for row, _ in found]
-        return list(store.get_ranges(key, starts, sizes))
+        for start, end in spans([(offset, offset + row.size) for row, offset in found]):
+            data = memoryview(store.get_range(key, start, end - start))
+            for row, offset in found:
+                if start <= offset < end:
+                    pieces[offset] = data[offset - start : offset - start + row.size]
     except NotFound:
         raise _missing(store, key, found[0][0]) from None
     except Temporary:
-        # A range beyond the end is refused by the store: then it is not the store that is at fault.
+        # A range beyond the end is refused by some stores: then it is not the store that is at fault.
         there = store.head(key)
         if there is not None and there.size < max(offset + row.size for row, offset in found):
             raise DataDamaged(f"{store.uri(key)} ends early: {there.size} bytes.") from None
         raise
+    return [pieces[offset][: row.size] for row, offset in found]
+
+
+def spans(wanted: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The fewest ranges that cover all wanted ones without reading over a wide gap; ends are exclusive."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(wanted):
+        if joined and start <= joined[-1][1] + _GAP:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def read_block(store: Store, row: Row, number: int) -> memoryview:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -137,11 +137,6 @@ class Store:
         if len(data) != length:
             raise DataDamaged(f"{self.uri(key)} ends early: {len(data)} of {length} bytes at {start}.")
         return data
-
-    def get_ranges(self, key: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-        """Reads several ranges of one object in as few requests as the store allows."""
-        found = self._call(key, lambda: obstore.get_ranges(self.backend, key, starts=starts, lengths=lengths))
-        return [bytes(part) for part in found]
 
     def head(self, key: str) -> Entry | None:
         """The size and time of an object, or None where there is none."""

@@ -22,10 +22,10 @@ from goldenpath.store import Entry, Store
 
 T = TypeVar("T")
 
-Operation = Literal["put", "create", "get", "get_range", "get_ranges", "head", "list", "delete"]
+Operation = Literal["put", "create", "get", "get_range", "head", "list", "delete"]
 Kind = Literal["before", "after", "lost", "slow", "flip", "cut"]
 
-READS: tuple[Operation, ...] = ("get", "get_range", "get_ranges")
+READS: tuple[Operation, ...] = ("get", "get_range")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +62,11 @@ class FaultyStore(Store):
         self._slow_s = slow_s
         self._lock = threading.Lock()
 
-    def put(self, key: str, data: bytes | Path) -> None:
+    def put(self, key: str, data: bytes | memoryview | Path) -> None:
         """Writes, or fails."""
         self._act("put", key, lambda: self._real.put(key, data))
 
-    def create(self, key: str, data: bytes | Path) -> bool:
+    def create(self, key: str, data: bytes | memoryview | Path) -> bool:
         """Creates, fails, or reports a success as another's."""
         return self._act("create", key, lambda: self._real.create(key, data))
 
@@ -81,10 +81,6 @@ class FaultyStore(Store):
     def get_range(self, key: str, start: int, length: int) -> bytes:
         """As ``get``."""
         return self._act("get_range", key, lambda: self._real.get_range(key, start, length))
-
-    def get_ranges(self, key: str, starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-        """As ``get``, for the first range."""
-        return self._act("get_ranges", key, lambda: self._real.get_ranges(key, starts, lengths))
 
     def head(self, key: str) -> Entry | None:
         """Looks, or fails."""
@@ -131,8 +127,6 @@ class FaultyStore(Store):
 def _damaged(result: Any, kind: Kind) -> Any:
     if kind not in ("flip", "cut"):
         return result
-    if isinstance(result, list) and result:
-        return [_damaged(result[0], kind), *result[1:]]
     if not isinstance(result, bytes) or not result:
         return result
     middle = len(result) // 2

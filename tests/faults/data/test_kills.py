@@ -70,8 +70,9 @@ def start(act: str, store: Store, source: Path, dest: Path) -> subprocess.Popen[
 
 
 def duration(act: str, store: Store, source: Path, dest: Path) -> float:
-    started = time.monotonic()
+    """Seconds from the moment that the interpreter is ready."""
     with start(act, store, source, dest) as process:
+        started = time.monotonic()
         assert process.wait() == 0
     return time.monotonic() - started
 

@@ -49,7 +49,6 @@ def test_what_is_not_there_is_none_or_not_found(store: Store) -> None:
 def test_ranges_are_exact_and_a_short_object_is_damage(store: Store) -> None:
     store.put("x", b"0123456789")
     assert store.get_range("x", 2, 3) == b"234"
-    assert store.get_ranges("x", [0, 8], [2, 2]) == [b"01", b"89"]
     assert store.get_range("x", 0, 0) == b""
     with pytest.raises(DataDamaged, match="ends early"):
         store.get_range("x", 8, 5)
