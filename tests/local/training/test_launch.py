@@ -23,7 +23,7 @@ from goldenpath.training import TrainingJob, TrainingResult, launch
 
 pytestmark = pytest.mark.local
 
-_PATIENCE_S = 120.0
+_PATIENCE_S = 200.0
 
 TRAINER = """
 import os, signal, sys, time
@@ -324,3 +324,21 @@ def test_training_goes_on_where_the_tracking_server_is_away(place: Place, notes:
     away = replace(place, tracking="http://127.0.0.1:9")
     assert _train(_plain(), away, program=program).state == "succeeded"
     assert sum("training goes on without it" in note for note in notes) == 1
+
+
+def test_everything_goes_through_s3_where_the_store_is_there(place: Place, s3_store: Store) -> None:
+    program = """
+        from pathlib import Path
+        import goldenpath
+        with goldenpath.training_run() as run:
+            rows = (run.dataset("train") / "rows.csv").read_text().split()
+            Path("model").mkdir()
+            Path("model/weight.txt").write_text(str(len(rows)))
+            run.publish_model("model", metrics={"rows": len(rows)})
+    """
+    on_s3 = replace(place, store=s3_store)
+    first = _train(_plain(), on_s3, program=program)
+    assert first.model.startswith(f"{s3_store.url}/models/m@sha256:")
+    assert first.metrics == {"rows": 3.0}
+    log = s3_store.get(first.logs[0].removeprefix(s3_store.url + "/"))
+    assert b"goldenpath: published" in log
