@@ -11,7 +11,7 @@ from typing import Literal
 from goldenpath import progress
 from goldenpath.checkpoint.info import CheckpointInfo
 from goldenpath.checkpoint.manifest import Manifest, digest_of_bytes, parse
-from goldenpath.checkpoint.reader import WORKERS, fetch
+from goldenpath.checkpoint.reader import WORKERS, check
 from goldenpath.errors import DataDamaged, NotFound, RefError
 from goldenpath.refs import Kind, Ref
 from goldenpath.refs import parse as parse_ref
@@ -138,7 +138,7 @@ def verify_objects(store: Store, manifest: Manifest) -> None:
     faults = []
     title = f"Verifying {manifest.run}:{manifest.step}"
     with progress.task(title, total=manifest.size, unit="B") as advance, ThreadPoolExecutor(WORKERS) as pool:
-        futures = [(item, pool.submit(fetch, store, item)) for item in manifest.objects]
+        futures = [(item, pool.submit(check, store, item)) for item in manifest.objects]
         for item, future in futures:
             error = future.exception()
             if error is not None and not isinstance(error, DataDamaged):

@@ -1,4 +1,8 @@
-"""Reading: whole objects, verified, straight to where their bytes belong."""
+"""Reading: whole objects, straight to where their bytes belong, hashed on the way.
+
+Bytes are in their place before their object's digest is known; whoever reads gets DataDamaged then,
+and must not use what was filled.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from goldenpath.errors import DataDamaged, NotFound
 from goldenpath.store import Store
 
 WORKERS = 4
-"""Objects fetched at once: with 64 MiB each, 256 MiB of memory beside the state."""
+"""Objects fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +58,38 @@ def read_streams(store: Store, manifest: Manifest, wants: Iterable[Want]) -> Non
             advance(future.result())
 
 
-def fetch(store: Store, item: StoredObject) -> bytes:
-    """One object, verified.
+def check(store: Store, item: StoredObject) -> None:
+    """Reads one object and compares it with its digest.
 
     Raises:
         DataDamaged: It is missing, or has other bytes than were written.
     """
-    try:
-        data = store.get(item.key)
-    except NotFound:
-        raise DataDamaged(f"{store.uri(item.key)} is missing.") from None
-    if len(data) != item.size or hashlib.sha256(data).hexdigest() != item.sha256:
-        raise DataDamaged(f"{store.uri(item.key)} is damaged: its bytes are not those that were saved.")
-    return data
+    _fill(store, item, 0, [])
 
 
 def _fill(store: Store, item: StoredObject, base: int, wants: list[Want]) -> int:
-    data = memoryview(fetch(store, item))
+    digest, position = hashlib.sha256(), 0
+    try:
+        for data in store.chunks(item.key):
+            if position + len(data) > item.size:
+                raise _damaged(store, item)
+            digest.update(data)
+            _scatter(data, base + position, wants)
+            position += len(data)
+    except NotFound:
+        raise DataDamaged(f"{store.uri(item.key)} is missing.") from None
+    if position != item.size or digest.hexdigest() != item.sha256:
+        raise _damaged(store, item)
+    return position
+
+
+def _scatter(data: memoryview, place: int, wants: list[Want]) -> None:
     for want in wants:
-        begin = max(want.start, base)
-        end = min(want.start + want.length, base + len(data))
-        want.sink[begin - want.start : end - want.start] = data[begin - base : end - base]
-    return len(data)
+        begin = max(want.start, place)
+        end = min(want.start + want.length, place + len(data))
+        if begin < end:
+            want.sink[begin - want.start : end - want.start] = data[begin - place : end - place]
+
+
+def _damaged(store: Store, item: StoredObject) -> DataDamaged:
+    return DataDamaged(f"{store.uri(item.key)} is damaged: its bytes are not those that were saved.")

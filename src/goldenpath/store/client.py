@@ -32,6 +32,7 @@ _RETRY: Any = {
 }
 _CLIENT: Any = {"timeout": timedelta(seconds=120), "connect_timeout": timedelta(seconds=10)}
 _CREATE_TRIES = 5
+_CHUNK_SIZE = 4 * 2**20
 _PART = 8 << 20
 _MAX_PARTS = 9_000
 _PARTS_IN_FLIGHT = 4
@@ -119,6 +120,18 @@ class Store:
             NotFound: There is none.
         """
         return self._call(key, lambda: memoryview(obstore.get(self.backend, key).bytes()))
+
+    def chunks(self, key: str) -> Iterator[memoryview]:
+        """Reads a whole object piece by piece as it arrives, so that it is never in memory as a whole.
+
+        Raises:
+            NotFound: There is none.
+        """
+        stream = self._call(
+            key, lambda: iter(obstore.get(self.backend, key).stream(min_chunk_size=_CHUNK_SIZE))
+        )
+        while (chunk := self._call(key, lambda: next(stream, None))) is not None:
+            yield memoryview(chunk)
 
     def get_or_none(self, key: str) -> bytes | None:
         """Reads a whole object, or returns None where there is none."""

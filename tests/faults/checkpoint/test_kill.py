@@ -20,7 +20,7 @@ from goldenpath.store import open_store
 pytestmark = pytest.mark.faults
 
 PROGRAM = Path(__file__).parents[2] / "local" / "checkpoint" / "programs" / "train_numpy.py"
-SEEDS = int(os.environ.get("GOLDENPATH_FAULT_SEEDS", "10"))
+SEEDS = int(os.environ.get("GOLDENPATH_FAULTS", "10"))
 
 
 class Training:

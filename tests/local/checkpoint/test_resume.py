@@ -22,7 +22,8 @@ PROGRAM = Path(__file__).parent / "programs" / "train_torch.py"
 def launch(store: Store, final: Path, *kill: str) -> int:
     command = [
         sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "0",
-        "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", str(PROGRAM), store.url, str(final), *kill,
+        "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0",
+        str(PROGRAM), store.url, str(final), *kill,
     ]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(command, env=environment, capture_output=True, timeout=150, check=False).returncode
