@@ -13,6 +13,7 @@ from goldenpath.cli.output import JsonFlag, emit
 from goldenpath.errors import ConfigError, InputError, Refused
 from goldenpath.evaluation import EvaluationData, GatePolicy, Judgement, Verdict
 from goldenpath.evaluation.report import References, render
+from goldenpath.evaluation.text import printable
 from goldenpath.validation import validated
 
 app = typer.Typer()
@@ -35,8 +36,13 @@ def gate(
     other = EvaluationData(rows=evaluation.read_rows(champion)) if champion else None
     judgement = evaluation.judge(rules, mine, other)
     if report:
-        facts = {"Candidate's rows": str(candidate), "Champion's rows": str(champion or "none")}
-        html = render(judgement, rules, mine, other, references=References(facts=facts))
+        against = f" against {champion.name}" if champion else ""
+        references = References(
+            title=f"Gate of {candidate.name}{against}",
+            facts={"Candidate's rows": str(candidate)}
+            | ({"Champion's rows": str(champion)} if champion else {}),
+        )
+        html = render(judgement, rules, mine, other, references=references)
         _write(report, html)
     emit(judgement, as_json=as_json, text=_text(judgement, report))
     if judgement.verdict is not Verdict.PASSED:
@@ -63,4 +69,4 @@ def _write(path: Path, html: str) -> None:
 def _text(judgement: Judgement, report: Path | None) -> str:
     lines = [f"{judgement.verdict.words}: {judgement.summary}"]
     lines += [f"  {rule.verdict.words:12}{rule.sentence}" for rule in judgement.rules]
-    return "\n".join([*lines, f"The report: {report}"] if report else lines)
+    return printable("\n".join([*lines, f"The report: {report}"] if report else lines))

@@ -15,6 +15,7 @@ from goldenpath.evaluation.judge import judge
 from goldenpath.evaluation.policy import GatePolicy
 from goldenpath.evaluation.report import References, render
 from goldenpath.evaluation.verdict import Judgement, RuleResult
+from goldenpath.refs import Kind, parse
 from goldenpath.store import Store, put_document
 
 SCHEMA = 1
@@ -107,5 +108,15 @@ def _report(
         "Candidate's rows": mine.rows,
         "Champion's rows": other.rows if other else "",
     }
-    references = References(facts={name: value for name, value in facts.items() if value})
+    against = f" against {_short(other.model)}" if other else ""
+    references = References(
+        title=f"Gate of {_short(mine.model)}{against}",
+        facts={name: value for name, value in facts.items() if value},
+    )
     return render(judgement, policy, *data, references=references)
+
+
+def _short(model: str) -> str:
+    """A model's name and number; of the digest enough to tell two models apart."""
+    found = parse(model, kind=Kind.MODELS)
+    return found.short if found.number is not None else f"{found.name}@{(found.digest or '')[:10]}"

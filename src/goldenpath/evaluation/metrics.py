@@ -6,6 +6,7 @@ weights (ROC AUC, macro F1). Both are functions of a weight a row, which is how 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -310,7 +311,7 @@ METRICS: Mapping[str, Metric] = {
             higher_is_better=False,
             missing=_no_numbers,
             per_row=_squared_error,
-            after=np.sqrt,
+            after=math.sqrt,
             relative=True,
         ),
         Metric(name="r2", title="R²", higher_is_better=True, missing=_no_numbers, statistic=_r2),

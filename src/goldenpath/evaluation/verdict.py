@@ -68,9 +68,9 @@ def concluded(rules: Sequence[RuleResult], *, has_champion: bool) -> Judgement:
         verdict, summary = Verdict.NO_EVIDENCE, _and_more(unsure)
     elif passed:
         verdict = Verdict.PASSED
-        summary = f"{_count(len(passed), 'check')} passed."
+        summary = _and_more(passed)
         if not has_champion:
-            summary = f"There is no champion, so the rules that need none decided: {summary}"
+            summary = f"There is no champion, so the rules that need none decided. {summary}"
     elif has_champion:
         verdict, summary = Verdict.NO_EVIDENCE, "No rule had anything to judge."
     else:
@@ -83,9 +83,8 @@ def concluded(rules: Sequence[RuleResult], *, has_champion: bool) -> Judgement:
 
 
 def _and_more(rules: Sequence[RuleResult]) -> str:
-    more = f" ({_count(len(rules) - 1, 'more rule')} alike.)" if len(rules) > 1 else ""
-    return rules[0].sentence + more
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    more = len(rules) - 1
+    if not more:
+        return rules[0].sentence
+    ended = "had no evidence" if rules[0].verdict is Verdict.NO_EVIDENCE else rules[0].verdict.words
+    return f"{rules[0].sentence} ({more} more check{'' if more == 1 else 's'} {ended}.)"

@@ -6,6 +6,7 @@ bound is one-sided: ``upper(0.05)`` is below the true harm in at most 5 of 100 s
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -16,7 +17,7 @@ import numpy as np
 from goldenpath.evaluation.rows import Floats
 
 _NORMAL = NormalDist()
-_HALVINGS = 60
+_HALVINGS = 40
 
 
 class Estimate(Protocol):
@@ -155,15 +156,23 @@ class PairedProportions:
 
 
 def _binomial_cdf(k: int, n: int, p: float) -> float:
-    """P(X <= k) of a binomial with n trials."""
+    """P(X <= k) of a binomial with n trials.
+
+    A ``p`` of 1 or more means more harm than all discordant rows together: whatever was seen, it is less.
+    """
     if p <= 0:
         return 1.0
     if p >= 1:
-        return 1.0 if k >= n else 0.0
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+        return 0.0
     counts = np.arange(k + 1)
-    terms = logs[n] - logs[counts] - logs[n - counts]
-    return float(np.exp(terms + counts * math.log(p) + (n - counts) * math.log1p(-p)).sum())
+    terms = _log_binomials(n)[: k + 1] + counts * math.log(p) + (n - counts) * math.log1p(-p)
+    return float(np.exp(terms).sum())
+
+
+@functools.lru_cache(maxsize=32)
+def _log_binomials(n: int) -> Floats:
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    return np.asarray(factorials[n] - factorials - factorials[::-1], dtype=np.float64)
 
 
 def rows_needed(found: Estimate, *, alpha: float, margin: float, n: int) -> int | None:

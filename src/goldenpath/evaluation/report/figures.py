@@ -88,7 +88,7 @@ def _roc(series: Series) -> Figure:
             axes.plot(fall_out, recall, color=colour, linewidth=1.8, label=f"{whose}, area {area:.4f}")
             alts.append(f"{whose.lower()}, area {area:.4f}")
         axes.set(xlabel="False positive rate", ylabel="True positive rate", xlim=(0, 1), ylim=(0, 1.01))
-        axes.legend(loc="lower right")
+        axes.legend(loc="best")
 
     svg = _svg("roc", plot)
     return Figure(title="ROC", alt=f"ROC curves: {'; '.join(alts)}.", svg=svg)
@@ -104,7 +104,7 @@ def _precision_recall(series: Series) -> Figure:
             axes.plot(recall, precision, color=colour, linewidth=1.8, label=f"{whose}, average {average:.4f}")
             alts.append(f"{whose.lower()}, average precision {average:.4f}")
         axes.set(xlabel="Recall", ylabel="Precision", xlim=(0, 1), ylim=(0, 1.01))
-        axes.legend(loc="lower left")
+        axes.legend(loc="best")
 
     svg = _svg("precision-recall", plot)
     return Figure(title="Precision and recall", alt=f"Precision over recall: {'; '.join(alts)}.", svg=svg)
@@ -119,7 +119,15 @@ def _calibration(series: Series) -> Figure:
             said, seen, counts = curves.reliability(rows)
             error = METRICS["calibration_error"].value(rows)
             axes.plot(said, seen, color=colour, linewidth=1.2, label=f"{whose}, error {error:.4f}")
-            axes.scatter(said, seen, s=12 + 90 * counts / counts.max(), color=colour, linewidth=0)
+            axes.scatter(
+                said,
+                seen,
+                s=12 + 90 * counts / counts.max(),
+                color=colour,
+                linewidth=0,
+                clip_on=False,
+                zorder=3,
+            )
             alts.append(f"{whose.lower()}, expected calibration error {error:.4f}")
         axes.set(
             xlabel="Probability of the predicted class",
@@ -127,7 +135,7 @@ def _calibration(series: Series) -> Figure:
             xlim=(0, 1),
             ylim=(0, 1.01),
         )
-        axes.legend(loc="upper left")
+        axes.legend(loc="best")
 
     svg = _svg("calibration", plot)
     return Figure(title="Calibration", alt=f"Right answers over probabilities: {'; '.join(alts)}.", svg=svg)
@@ -146,7 +154,7 @@ def _errors(series: Series) -> Figure:
             axes.stairs(counts, edges, color=colour, linewidth=1.8, label=whose)
             alts.append(f"{whose.lower()}, median {np.median(values):.4g}")
         axes.set(xlabel="Prediction minus label", ylabel="Rows")
-        axes.legend(loc="upper right")
+        axes.legend(loc="best")
 
     svg = _svg("errors", plot)
     return Figure(title="Errors", alt=f"Histogram of errors: {'; '.join(alts)}.", svg=svg)
@@ -168,7 +176,9 @@ def _svg(name: str, plot: Any) -> Any:
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         canvas = Canvas(figsize=(4.6, 3.7), layout="constrained")
         FigureCanvasSVG(canvas)
-        plot(canvas.add_subplot())
+        axes = canvas.add_subplot()
+        axes.tick_params(pad=6)
+        plot(axes)
         sink = io.StringIO()
         canvas.savefig(sink, format="svg", transparent=True, metadata={"Date": None})
     svg = sink.getvalue()

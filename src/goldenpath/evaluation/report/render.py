@@ -12,6 +12,7 @@ from goldenpath.evaluation.judge import paired
 from goldenpath.evaluation.pairs import Pairs
 from goldenpath.evaluation.policy import GatePolicy
 from goldenpath.evaluation.report import figures, tables
+from goldenpath.evaluation.text import printable
 from goldenpath.evaluation.verdict import Judgement, Verdict
 
 _COMMAND = "goldenpath gate --candidate candidate.parquet{champion} --policy policy.yaml"
@@ -21,6 +22,7 @@ _COMMAND = "goldenpath gate --candidate candidate.parquet{champion} --policy pol
 class References:
     """What a reader needs to find the evidence again."""
 
+    title: str
     facts: Mapping[str, str] = field(default_factory=dict)
     """References by what they are of."""
 
@@ -43,6 +45,7 @@ def render(
         loader=jinja2.PackageLoader("goldenpath.evaluation.report", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -50,6 +53,7 @@ def render(
     pairs = found if isinstance(found, Pairs) else None
     has_champion = champion is not None
     return environment.get_template("report.html.j2").render(
+        title=references.title,
         verdict=judgement.verdict.value,
         words={verdict.value: verdict.words for verdict in Verdict},
         summary=judgement.summary,

@@ -15,6 +15,7 @@ from goldenpath.evaluation.metrics import METRICS, Metric, computable, default_m
 from goldenpath.evaluation.pairs import Pairs
 from goldenpath.evaluation.rows import Categories, Rows
 from goldenpath.evaluation.rules.slices import slices_of
+from goldenpath.evaluation.text import shortened
 from goldenpath.evaluation.verdict import Judgement, RuleResult
 
 MOST_CLASSES = 12
@@ -23,7 +24,6 @@ MOST_EXAMPLES = 25
 MOST_CONFUSIONS = 15
 INTERVALS_UP_TO = 200_000
 """Above so many rows only the intervals that rules asked for are shown."""
-_LONGEST = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,7 @@ class SliceTable:
     """Slices, the worst first."""
 
     metric: str
+    judged: bool
     lines: list[SliceLine]
     left_out: int
 
@@ -84,16 +85,17 @@ class Changes:
 
 
 def text(value: Any) -> str:
-    """A value as the report shows it: short, and nothing in it but printable characters."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    """A value as the report's tables show it."""
+    return shortened(str(value))
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
     """A number for people; empty for None. A minus is a minus sign."""
     if value is None:
         return ""
-    shown = f"{value:+.4g}" if sign else f"{value:.4g}"
+    if value == 0:
+        return "0"
+    shown = f"{value:+.3g}" if sign else f"{value:.4g}"
     if abs(value) >= 10_000:
         shown = f"{value:+,.0f}" if sign else f"{value:,.0f}"
     return shown.replace("-", "\N{MINUS SIGN}") if "e" not in shown else shown
@@ -187,7 +189,10 @@ def slices(judgement: Judgement, candidate: EvaluationData, pairs: Pairs | None)
     else:
         return None
     return SliceTable(
-        metric=metric.title, lines=lines[:MOST_SLICES], left_out=max(0, len(lines) - MOST_SLICES)
+        metric=metric.title,
+        judged=bool(judged),
+        lines=lines[:MOST_SLICES],
+        left_out=max(0, len(lines) - MOST_SLICES),
     )
 
 

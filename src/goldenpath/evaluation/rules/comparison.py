@@ -110,7 +110,7 @@ def _sentence(
     where = f" where {slice_}" if slice_ else ""
     values = f"{metric.title}{where} is {shown(mine)}, the champion's {shown(other)}, on {n:,} rows"
     low, high = harm
-    allowed = f"the margin is {shown(margin)}"
+    allowed = f"the margin is {margin:.2g}"
     if verdict is Verdict.PASSED:
         return f"{values}: at {'most' if high >= 0 else 'least'} {_worse(high)}, and {allowed}."
     if verdict is Verdict.REFUSED:
@@ -118,8 +118,14 @@ def _sentence(
     reach = f"{values}: between {_worse(low)} and {_worse(high)}, and {allowed}, so these rows do not decide."
     if needed is None:
         return f"{reach} The difference is at the margin: no number of rows would decide."
-    return f"{reach} About {needed:,} rows would."
+    return f"{reach} About {_rounded(needed):,} rows would."
+
+
+def _rounded(count: int) -> int:
+    """Two digits of a count, rounded up: more would promise too much."""
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // unit) * unit
 
 
 def _worse(harm: float) -> str:
-    return f"{shown(abs(harm))} {'worse' if harm >= 0 else 'better'}"
+    return f"{abs(harm):.2g} {'worse' if harm >= 0 else 'better'}"
