@@ -24,6 +24,7 @@ def template(face: Any, step: str, component: str, placement: Placement, *, back
         backend: For a launcher: where its job runs.
     """
     from hera.workflows import ConfigMapEnvFrom, Env, RetryStrategy, Script
+    from hera.workflows.models import Backoff, IntOrString
 
     environment = placement.environment(step) | {"GOLDENPATH_RUN": "{{workflow.uid}}"}
     return Script(
@@ -36,7 +37,7 @@ def template(face: Any, step: str, component: str, placement: Placement, *, back
         env_from=[ConfigMapEnvFrom(name=SETTINGS_MAP)],
         labels=dict(placement.labels(component, backend=backend)) or None,
         retry_strategy=RetryStrategy(
-            limit="2", expression=LOST_POD, backoff={"duration": "30s", "factor": "2"}
+            limit="2", expression=LOST_POD, backoff=Backoff(duration="30s", factor=IntOrString(root="2"))
         ),
     )
 

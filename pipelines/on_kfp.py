@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+import yaml
 
 from goldenpath.pipelines.pods import OPTIONAL_SETTINGS, REQUIRED_SETTINGS, SETTINGS_MAP, Placement
 
@@ -57,12 +57,25 @@ class KfpTasks:
 
 def to_yaml(pipeline: Any) -> str:
     """The pipeline as the YAML that KFP's UI and client take; the same text for the same pipeline."""
-    from kfp import compiler
+    from google.protobuf import json_format
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "pipeline.yaml"
-        compiler.Compiler().compile(pipeline, str(file))
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    # The compiler's own heading shows defaults in the order of a protobuf map, which differs every time.
-    body = [line for line in lines if not line.startswith("#")]
-    return f"# {pipeline.name}, for Kubeflow Pipelines. Compiled by goldenpath: do not edit.\n{''.join(body)}"
+    documents = [json_format.MessageToDict(pipeline.pipeline_spec)]
+    if platform := json_format.MessageToDict(pipeline.platform_spec):
+        documents.append(platform)
+    body = yaml.dump_all(documents, Dumper=_Dumper, width=110)
+    return f"# {pipeline.name}, for Kubeflow Pipelines. Compiled by goldenpath: do not edit.\n{body}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as such.
+
+    KFP's own compiler heads its file with defaults in the order of a protobuf map, different every time,
+    and writes texts as whoever changed PyYAML's global representers last would have it (Hera does).
+    """
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -101,5 +101,5 @@ class _Log:
 @contextlib.contextmanager
 def _kept(log: Path, steps: dict[str, str]) -> Iterator[None]:
     """What kfp.local prints goes to a file, so that a command's standard output stays its result."""
-    with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(_Log(file, steps)):  # type: ignore[type-var]
+    with log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(_Log(file, steps)):
         yield

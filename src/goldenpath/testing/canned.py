@@ -71,7 +71,7 @@ def blank(kind: type, given: Mapping[str, Any]) -> Any:
     hints = typing.get_type_hints(kind)
     fields = {
         spec.name: _blank(hints[spec.name])
-        for spec in dataclasses.fields(kind)  # type: ignore[arg-type]
+        for spec in dataclasses.fields(kind)
         if spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
     }
     return TypeAdapter(kind).validate_python(fields | dict(given))

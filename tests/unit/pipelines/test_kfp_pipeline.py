@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from google.protobuf import json_format
+from kfp import compiler
 from kfp.kubernetes import kubernetes_executor_config_pb2
 from kfp.pipeline_spec import pipeline_spec_pb2
 
@@ -126,6 +128,13 @@ def test_only_pods_that_do_the_work_are_queued(config: Config, placed: Placed) -
 
 def test_the_same_configuration_gives_the_same_text(config: Config, placed: Placed) -> None:
     assert to_yaml(build(config, placed("kfp"))) == to_yaml(build(config, placed("kfp")))
+
+
+def test_it_says_what_kfp_s_own_compiler_writes(config: Config, placed: Placed, tmp_path: Path) -> None:
+    pipeline = build(config, placed("kfp", "team-a"))
+    file = tmp_path / "pipeline.yaml"
+    compiler.Compiler().compile(pipeline, str(file))
+    assert list(yaml.safe_load_all(to_yaml(pipeline))) == list(yaml.safe_load_all(file.read_text()))
 
 
 def test_what_the_configuration_leaves_out_is_not_drawn(config: Config, placed: Placed) -> None:
