@@ -7,8 +7,10 @@ is as good as none, for a digest that the store does not know is computed again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +21,7 @@ from goldenpath.data.source import Entry
 from goldenpath.provenance import sha256_hex
 
 _HEADER = b"goldenpath rows 1\n"
+_ABANDONED_S = 7 * 24 * 3600
 
 
 class RowCache:
@@ -33,6 +36,7 @@ class RowCache:
     def __enter__(self) -> RowCache:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(self._path.parent)
             self._old = _lines(self._path)
             self._ahead = next(self._old, None)
             self._new = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=".", delete=False)
@@ -63,6 +67,14 @@ class RowCache:
         """Caches a row for next time, if its stamp is one to trust."""
         if self._new is not None and entry.settled and entry.stamp and " " not in entry.stamp:
             self._new.write(b"%b %b\n" % (entry.stamp.encode(), row))
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Removes what killed snapshots were writing."""
+    for path in folder.glob(".*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mtime < time.time() - _ABANDONED_S:
+                path.unlink()
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, bytes]]:

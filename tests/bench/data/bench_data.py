@@ -116,7 +116,13 @@ class Dvc:
         self._run(self.clone, "pull", "-q", "-j", str(JOBS))
 
     def _run(self, folder: Path, *arguments: str) -> None:
-        subprocess.run([self.program, *arguments], cwd=folder, env=self.environment, check=True)
+        subprocess.run(
+            [self.program, *arguments],
+            cwd=folder,
+            env=self.environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
 
 def raw_copy(s3: S3Service, data: Path, prefix: str) -> tuple[float, float]:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from goldenpath.data import GRACE, SnapshotResult
 from goldenpath.data.rows import PACKED_BELOW
 from goldenpath.errors import DataDamaged, InputError, Temporary
 from goldenpath.provenance import sha256_hex
+from goldenpath.refs import Kind
 from goldenpath.store import Store, keys, put_document
 
 Take = Callable[..., SnapshotResult]
@@ -175,3 +178,34 @@ def test_a_snapshot_that_lasted_too_long_does_not_commit(
     with pytest.raises(Temporary, match="lasted longer"):
         take(source)
     assert list(store.list("refs")) == []
+
+
+@pytest.mark.parametrize("round_", range(6))
+def test_a_collection_beside_a_writer_that_needs_old_objects_loses_nothing(
+    round_: int, source: Path, take: Take, store: Store, make_old: MakeOld
+) -> None:
+    # What an abandoned snapshot of the same content left: all of it garbage, all of it wanted.
+    take(source, name="abandoned")
+    store.delete(keys.ref(Kind.DATASETS, "abandoned", 1))
+    make_old()
+    start = threading.Barrier(2)
+
+    def collect() -> None:
+        start.wait()
+        data.gc(store=store, delete=True)
+
+    def write() -> str:
+        start.wait()
+        time.sleep(0.004 * round_)
+        for _ in range(20):
+            try:
+                return take(source).ref
+            except Temporary:
+                time.sleep(0.05)  # as the component does: the collection is over in a moment
+        pytest.fail("the snapshot never came through")
+
+    with ThreadPoolExecutor(2) as pool:
+        collection = pool.submit(collect)
+        ref = pool.submit(write).result()
+        collection.result()
+    assert data.verify(ref, store=store, deep=True).ok
