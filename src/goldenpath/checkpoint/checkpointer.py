@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import replace
 from types import TracebackType
@@ -24,7 +25,7 @@ from goldenpath.checkpoint.resume import Resume
 from goldenpath.checkpoint.saving import RankSaver
 from goldenpath.errors import GoldenPathError, InputError, Temporary
 from goldenpath.refs import Kind, check_name
-from goldenpath.store import Store
+from goldenpath.store import Store, keys
 
 
 class Checkpointer:
@@ -88,6 +89,8 @@ class Checkpointer:
             world_size=world_size,
             timeout_s=policy.timeout_s,
         )
+        if rank == 0:
+            _check_unused(store, run, attempt)
         self._committer = Committer(store=store, run=run, attempt=attempt, part_size=part_size)
         self._saver = RankSaver(
             store=store,
@@ -107,6 +110,7 @@ class Checkpointer:
         self._committed: CheckpointInfo | None = None
         self._failure: GoldenPathError | None = None
         self._stats = CheckpointStats()
+        self._counting = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +177,7 @@ class Checkpointer:
             self._submit(finish, started)
             return True
         finally:
-            self._count(saving_s=self._stats.saving_s + time.monotonic() - started)
+            self._add(saving_s=time.monotonic() - started)
 
     def restore(self, state: Any = None) -> Restored | None:
         """Loads the newest valid checkpoint of the run; see ``goldenpath.checkpoint.resume``.
@@ -200,7 +204,7 @@ class Checkpointer:
                 return load(self._store, manifest, rank=rank, world_size=self._world_size, into=state)
 
             found = resume.find(load_one)
-            self._committer.damaged = resume.damaged
+            self._committer.damaged = frozenset(resume.damaged)
             if found is None:
                 return None
             manifest, digest, loaded = found
@@ -216,19 +220,25 @@ class Checkpointer:
                 step=manifest.step, state=loaded, metrics=info.metrics, ref=info.ref, left_out=left_out
             )
         finally:
-            self._count(loading_s=self._stats.loading_s + time.monotonic() - started)
+            self._add(loading_s=time.monotonic() - started)
 
-    def wait(self) -> CheckpointInfo | None:
+    def wait(self, *, timeout_s: float | None = None) -> CheckpointInfo | None:
         """Waits until nothing is in flight; the newest checkpoint that this process committed.
 
+        Args:
+            timeout_s: How long at most, such as what is left of a grace period; None: until the
+                policy's ``timeout_s`` ends the save itself.
+
         Raises:
+            Temporary: The save is still in flight. The process may end: what is not committed is never
+                resumed from.
             GoldenPathError: The last save failed.
         """
         started = time.monotonic()
         try:
-            self._settle()
+            self._settle(timeout_s)
         finally:
-            self._count(saving_s=self._stats.saving_s + time.monotonic() - started)
+            self._add(saving_s=time.monotonic() - started)
         if self._failure is not None:
             raise self._failure
         return self._committed
@@ -242,7 +252,7 @@ class Checkpointer:
             self._worker.shutdown()
             self._janitor.shutdown()
             self._coordinator.close()
-            self._count(saving_s=self._stats.saving_s + time.monotonic() - started)
+            self._add(saving_s=time.monotonic() - started)
 
     def _check_step(self, step: int) -> None:
         if self._last_step is not None and step <= self._last_step:
@@ -263,9 +273,12 @@ class Checkpointer:
         self._pending = [future for future in self._pending if not _is_over(future)]
         return bool(self._pending)
 
-    def _settle(self) -> None:
-        for future in self._pending:
+    def _settle(self, timeout_s: float | None = None) -> None:
+        done, waiting = wait(self._pending, timeout=timeout_s)
+        for future in done:
             future.result()
+        if waiting:
+            raise Temporary(f"A checkpoint of {self._run} is still in flight after {timeout_s} s.")
         self._pending.clear()
 
     def _submit(self, finish: Any, started: float) -> None:
@@ -287,23 +300,20 @@ class Checkpointer:
         verdict = Verdict.model_validate(found)
         if verdict.committed is not None:
             self._committed, self._failure = CheckpointInfo(**verdict.committed), None
-            self._count(
-                saved=self._stats.saved + 1,
-                durable_s=time.monotonic() - started,
-                bytes_saved=self._stats.bytes_saved + (outcome.part.size if outcome.part else 0),
-            )
+            size = outcome.part.size if outcome.part else 0
+            self._add(saved=1, durable_s=time.monotonic() - started, bytes_saved=size)
             self._prune_soon()
             return
         if verdict.removable:
             self._saver.remove(outcome)
         if verdict.skipped:
-            self._count(skipped=self._stats.skipped + 1)
+            self._add(skipped=1)
         elif verdict.error is not None:
             self._fail(outcome.step, rebuilt(verdict.error))
 
     def _fail(self, step: int, error: GoldenPathError) -> None:
         self._failure = error
-        self._count(failed=self._stats.failed + 1)
+        self._add(failed=1)
         progress.note(f"Checkpoint {self._run}:{step} was not saved: {error}")
 
     def _prune_soon(self) -> None:
@@ -317,15 +327,28 @@ class Checkpointer:
                 self._run,
                 store=self._store,
                 policy=self._policy,
-                damaged=frozenset(self._committer.damaged),
+                damaged=self._committer.damaged,
                 attempt=self._attempt,
             )
         except GoldenPathError as error:
             # What was not pruned now is pruned after the next commit.
             progress.note(f"Old checkpoints of {self._run} were not pruned: {error}")
 
-    def _count(self, **changes: Any) -> None:
-        self._stats = replace(self._stats, **changes)
+    def _add(self, **amounts: float) -> None:
+        # The training loop and the background both count.
+        with self._counting:
+            sums = {name: getattr(self._stats, name) + amount for name, amount in amounts.items()}
+            self._stats = replace(self._stats, **sums)
+
+
+def _check_unused(store: Store, run: str, attempt: str) -> None:
+    rounds = keys.checkpoint_rounds(run, attempt)
+    for entry in store.list(keys.checkpoint_files(run, attempt)):
+        if not entry.key.startswith(rounds):
+            raise InputError(
+                f"The attempt {attempt} of run {run} has written checkpoints before.",
+                next_step="Each start of a job, and each Checkpointer, needs an attempt's name of its own.",
+            )
 
 
 def _is_over(future: Future[None]) -> bool:

@@ -68,7 +68,7 @@ class Committer:
     def __init__(self, *, store: Store, run: str, attempt: str, part_size: int) -> None:
         self._store, self._run, self._attempt = store, run, attempt
         self._part_size = part_size
-        self.damaged: set[int] = set()
+        self.damaged: frozenset[int] = frozenset()
         """Steps whose checkpoints were found damaged: they may be written again."""
 
     def decide(self, values: list[Any]) -> Any:
@@ -157,7 +157,7 @@ class Committer:
         if manifest.step in self.damaged:
             progress.note(f"Checkpoint {self._run}:{manifest.step} was damaged and is written again.")
             self._store.delete(key)
-            self.damaged.discard(manifest.step)
+            self.damaged -= {manifest.step}
         if not self._create(key, data):
             raise InputError(
                 f"Another attempt committed {self._run}:{manifest.step} meanwhile.",

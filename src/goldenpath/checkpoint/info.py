@@ -45,7 +45,7 @@ class CheckpointStats:
     loading_s: float = 0.0
     """Seconds in ``restore``."""
     durable_s: float = 0.0
-    """Seconds from the call of the last committed save until it was committed."""
+    """Seconds from the calls of all committed saves until they were committed."""
     saved: int = 0
     skipped: int = 0
     failed: int = 0

@@ -434,3 +434,28 @@ def test_a_store_in_memory_keeps_a_copy_of_what_it_is_given(memory_store: Store)
     memory_store.put("key", memoryview(data))
     data[:] = b"after!"
     assert memory_store.get("key") == b"before"
+
+
+def test_an_attempts_name_is_used_once(
+    memory_store: Store, checkpointer: Callable[..., Checkpointer]
+) -> None:
+    first = checkpointer()
+    first.save(1, {"w": np.ones(3)})
+    first.close()
+    with pytest.raises(InputError, match=f"attempt {ATTEMPTS[0]} of run run-1 has written"):
+        Checkpointer(store=memory_store, run="run-1", attempt=ATTEMPTS[0])
+
+
+def test_waiting_ends_with_the_grace_period(
+    memory_store: Store, checkpointer: Callable[..., Checkpointer]
+) -> None:
+    store = Faulty(memory_store)
+    store.may_write.clear()
+    first = checkpointer(store=store)
+    first.save(1, {"w": np.ones(3)})
+    with pytest.raises(Temporary, match="still in flight"):
+        first.wait(timeout_s=0.05)
+    store.may_write.set()
+    info = first.wait()
+    assert info is not None
+    assert info.step == 1
