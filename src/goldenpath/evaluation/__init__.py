@@ -5,8 +5,9 @@ from goldenpath.evaluation.evaluate import EvaluationResult, evaluate
 from goldenpath.evaluation.gate import GateResult, gate
 from goldenpath.evaluation.job import EvaluationJob
 from goldenpath.evaluation.judge import judge
+from goldenpath.evaluation.parquet import read_rows
 from goldenpath.evaluation.policy import GatePolicy
-from goldenpath.evaluation.rows import Rows, from_table, read_rows
+from goldenpath.evaluation.rows import Rows, from_table
 from goldenpath.evaluation.verdict import Judgement, RuleResult, Verdict
 
 __all__ = [

@@ -12,7 +12,8 @@ import numpy as np
 
 from goldenpath.errors import InputError
 from goldenpath.evaluation.metrics import METRICS
-from goldenpath.evaluation.rows import Rows, as_table, from_table
+from goldenpath.evaluation.parquet import as_table
+from goldenpath.evaluation.rows import Rows, from_table
 
 _ONE_DEFINITION = ("accuracy", "mae", "rmse")
 """Metrics of which there is no second definition: what is said must be what the rows say."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from goldenpath.errors import DataDamaged
 from goldenpath.evaluation.case import EvaluationData
-from goldenpath.evaluation.rows import parse_rows
+from goldenpath.evaluation.parquet import parse_rows
 from goldenpath.provenance import sha256_hex
 from goldenpath.store import Store, get_document, keys, open_store, put_document
 from goldenpath.validation import validated

@@ -27,11 +27,9 @@ def paired(candidate: EvaluationData, champion: EvaluationData) -> Pairs | str:
     """The pairs of two evaluations, or why there are none."""
     if candidate.dataset != champion.dataset:
         return f"The candidate was evaluated on {candidate.dataset}, the champion on {champion.dataset}."
-    for whose, data in (("candidate", candidate), ("champion", champion)):
-        if data.rows is None:
-            return f"The {whose}'s evaluator returned no rows."
-    assert candidate.rows is not None  # noqa: S101  (the loop above)
-    assert champion.rows is not None  # noqa: S101
+    if candidate.rows is None or champion.rows is None:
+        whose = "candidate" if candidate.rows is None else "champion"
+        return f"The {whose}'s evaluator returned no rows."
     return pair(candidate.rows, champion.rows)
 
 

@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from goldenpath.evaluation.rows import Categories, Floats, Rows
+from goldenpath.errors import GoldenPathError
+from goldenpath.evaluation.rows import Floats, Rows, codes_of, numbers_of
 
+Mask = npt.NDArray[np.bool_]
 Statistic = Callable[[Floats], float]
 """From weights (n,) to the metric's value; NaN where it is not defined."""
 
@@ -52,14 +55,19 @@ class Metric:
         """The metric of these rows as a function of weights."""
         if self.statistic is not None:
             return self.statistic(rows)
-        assert self.per_row is not None  # noqa: S101  (the table below)
-        values, after = self.per_row(rows), self.after
+        values, after = self.each(rows), self.after
 
         def mean(weights: Floats) -> float:
             found = float(weights @ values / weights.sum())
             return after(found) if after else found
 
         return mean
+
+    def each(self, rows: Rows) -> Floats:
+        """The number of each row, of a metric that is made of such."""
+        if self.per_row is None:
+            raise GoldenPathError(f"{self.title} is not made of one number a row.")
+        return self.per_row(rows)
 
     def value(self, rows: Rows) -> float:
         """The metric of these rows with their own weights."""
@@ -83,26 +91,19 @@ def computable(rows: Rows) -> dict[str, Metric]:
 
 def confidence(rows: Rows) -> Floats:
     """The probability (n, classes) of each class; from one score of two classes, both."""
-    assert rows.score is not None  # noqa: S101  (callers asked `missing` first)
-    if rows.score.ndim == 2:
-        return rows.score
-    return np.column_stack([1 - rows.score, rows.score])
+    if rows.scores.ndim == 2:
+        return rows.scores
+    return np.column_stack([1 - rows.scores, rows.scores])
 
 
 def positive_score(rows: Rows) -> Floats:
     """The score (n,) of the positive class of two."""
-    assert rows.score is not None  # noqa: S101
-    return rows.score if rows.score.ndim == 1 else rows.score[:, 1]
+    return rows.scores if rows.scores.ndim == 1 else rows.scores[:, 1]
 
 
-def is_positive(rows: Rows) -> np.ndarray:
+def is_positive(rows: Rows) -> Mask:
     """Whether each row's label is the positive class of two."""
-    return _codes(rows.label) == 1
-
-
-def _codes(column: Categories | Floats) -> np.ndarray:
-    assert isinstance(column, Categories)  # noqa: S101
-    return column.codes
+    return np.equal(codes_of(rows.label), 1, dtype=np.bool_)
 
 
 def _no_classes(rows: Rows) -> str:
@@ -120,7 +121,7 @@ def _not_two_classes(rows: Rows) -> str:
         return "the rows have no column 'score'"
     if len(rows.classes) != 2:
         return f"it needs two classes, and the rows have {len(rows.classes)}"
-    seen = np.unique(_codes(rows.label))
+    seen = np.unique(codes_of(rows.label))
     return "" if len(seen) == 2 else f"every label is {rows.classes[seen[0]]!r}"
 
 
@@ -139,36 +140,32 @@ def _no_probabilities(rows: Rows) -> str:
 
 
 def _right(rows: Rows) -> Floats:
-    return (_codes(rows.label) == _codes(rows.prediction)).astype(np.float64)
+    return np.equal(codes_of(rows.label), codes_of(rows.prediction)).astype(np.float64)
 
 
 def _log_loss(rows: Rows) -> Floats:
-    chosen = confidence(rows)[np.arange(rows.n), _codes(rows.label)]
+    chosen = confidence(rows)[np.arange(rows.n), codes_of(rows.label)]
     return -np.log(np.clip(chosen, _TINY, 1.0))
 
 
 def _brier(rows: Rows) -> Floats:
     """Brier's original score over all classes (1950), between 0 and 2."""
     spread = confidence(rows).copy()
-    spread[np.arange(rows.n), _codes(rows.label)] -= 1
-    return np.einsum("ij,ij->i", spread, spread)
-
-
-def _numbers(column: Categories | Floats) -> Floats:
-    assert not isinstance(column, Categories)  # noqa: S101
-    return column
+    spread[np.arange(rows.n), codes_of(rows.label)] -= 1
+    squares: Floats = np.square(spread).sum(axis=1)
+    return squares
 
 
 def _absolute_error(rows: Rows) -> Floats:
-    return np.abs(_numbers(rows.prediction) - _numbers(rows.label))
+    return np.abs(numbers_of(rows.prediction) - numbers_of(rows.label))
 
 
 def _squared_error(rows: Rows) -> Floats:
-    return np.square(_numbers(rows.prediction) - _numbers(rows.label))
+    return np.square(numbers_of(rows.prediction) - numbers_of(rows.label))
 
 
 def _r2(rows: Rows) -> Statistic:
-    errors, label = _squared_error(rows), _numbers(rows.label)
+    errors, label = _squared_error(rows), numbers_of(rows.label)
     label = label - label.mean()  # the squares below lose digits far from 0
 
     def value(weights: Floats) -> float:
@@ -181,7 +178,7 @@ def _r2(rows: Rows) -> Statistic:
 
 def _macro_f1(rows: Rows) -> Statistic:
     """The mean of each class's F1, over the classes that are a label or a prediction of some row."""
-    label, prediction, k = _codes(rows.label), _codes(rows.prediction), len(rows.classes)
+    label, prediction, k = codes_of(rows.label), codes_of(rows.prediction), len(rows.classes)
     right = label == prediction
 
     def value(weights: Floats) -> float:
@@ -240,7 +237,7 @@ def calibration_bins(rows: Rows) -> tuple[np.ndarray, Floats, Floats]:
     top = probability.argmax(axis=1)
     best = probability[np.arange(rows.n), top]
     bins = np.minimum((best * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-    return bins, best, (top == _codes(rows.label)).astype(np.float64)
+    return bins, best, (top == codes_of(rows.label)).astype(np.float64)
 
 
 def _calibration_error(rows: Rows) -> Statistic:

@@ -100,5 +100,6 @@ def _differs(
     if isinstance(mine, Categories) and isinstance(other, Categories):
         place = {value: code for code, value in enumerate(mine.values)}
         recode = np.array([place.get(value, -1) for value in other.values], dtype=np.int32)
-        return mine.codes != recode[other.codes]
-    return np.asarray(mine) != np.asarray(other)
+        return np.not_equal(mine.codes, recode[other.codes], dtype=np.bool_)
+    differs: npt.NDArray[np.bool_] = np.asarray(mine) != np.asarray(other)
+    return differs

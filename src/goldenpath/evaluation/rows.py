@@ -15,17 +15,15 @@ of the whole numbers from 0 where labels are such, else of the sorted classes.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from goldenpath.errors import InputError
+from goldenpath.errors import GoldenPathError, InputError
 
 REQUIRED = ("id", "label", "prediction")
 OPTIONAL = ("score", "group", "weight")
@@ -70,6 +68,13 @@ class Rows:
         return len(self.ids)
 
     @property
+    def scores(self) -> Floats:
+        """The score of rows that have one."""
+        if self.score is None:
+            raise GoldenPathError("The rows have no scores.")
+        return self.score
+
+    @property
     def classes(self) -> tuple[Any, ...]:
         """The classes in order; empty where numbers are predicted."""
         return self.label.values if isinstance(self.label, Categories) else ()
@@ -107,86 +112,22 @@ class Rows:
         )
 
 
+def codes_of(column: Categories | Floats) -> Codes:
+    """The codes of a column of classes."""
+    if not isinstance(column, Categories):
+        raise GoldenPathError("The column holds numbers, not classes.")
+    return column.codes
+
+
+def numbers_of(column: Categories | Floats) -> Floats:
+    """A column of numbers."""
+    if isinstance(column, Categories):
+        raise GoldenPathError("The column holds classes, not numbers.")
+    return column
+
+
 def _taken(column: Categories | Floats, order: npt.NDArray[np.int64]) -> Categories | Floats:
     return column.take(order) if isinstance(column, Categories) else column[order]
-
-
-def as_table(rows: Any, *, where: str) -> Any:
-    """A pyarrow table from a table, a pandas DataFrame, or a list of mappings.
-
-    Raises:
-        InputError: The rows are of another type, or their columns hold mixed types.
-    """
-    import pyarrow as pa
-
-    try:
-        if isinstance(rows, pa.Table):
-            return rows
-        if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
-            return pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
-        if isinstance(rows, Sequence) and rows and all(isinstance(row, Mapping) for row in rows):
-            names = dict.fromkeys(name for row in rows for name in row)
-            return pa.table({name: [_plain(row.get(name)) for row in rows] for name in names})
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InputError(
-            f"{where}: the rows make no table: {str(error).splitlines()[0]}",
-            next_step="Each column holds one type.",
-        ) from None
-    raise InputError(
-        f"{where}: the rows are {'an empty ' if rows == [] else ''}{type(rows).__name__}.",
-        next_step="Give a pandas DataFrame, a pyarrow table, or a list with one dict a row.",
-    )
-
-
-def _plain(value: Any) -> Any:
-    """A numpy scalar or array as Python's own value."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-
-
-def read_rows(path: Path) -> Rows:
-    """Reads and validates a parquet file of rows.
-
-    Raises:
-        InputError: The file is missing, no parquet, or its rows are not of the format above.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path, memory_map=True)
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}.") from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} is no readable parquet file: {str(error).splitlines()[0]}") from None
-    return from_table(table, where=str(path))
-
-
-def parse_rows(data: bytes, *, where: str) -> Rows:
-    """Validates rows from the bytes of a parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(pa.BufferReader(data))
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{where} is no readable parquet file: {str(error).splitlines()[0]}") from None
-    return from_table(table, where=where)
-
-
-def write_rows(table: Any) -> bytes:
-    """The parquet bytes of a table: the same table gives the same bytes."""
-    import pyarrow.parquet as pq
-
-    sink = io.BytesIO()
-    pq.write_table(
-        table.combine_chunks().replace_schema_metadata(None),
-        sink,
-        compression="zstd",
-        version="2.6",
-        row_group_size=1 << 17,
-        store_schema=False,
-    )
-    return sink.getvalue()
 
 
 def from_table(table: Any, *, where: str) -> Rows:
@@ -386,7 +327,8 @@ def _score(table: Any, label: Categories | Floats, where: str) -> Floats:
                 f"({_few(label.values)}).",
                 next_step="Give a list with one number a class.",
             )
-        return column.to_numpy(zero_copy_only=False).astype(np.float64)
+        one: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        return one
     return _score_lists(table, column, label, where)
 
 

@@ -18,7 +18,7 @@ from goldenpath import registry
 from goldenpath.errors import ConfigError, GoldenPathError
 from goldenpath.evaluation.answer import checked
 from goldenpath.evaluation.document import OUTPUT, put_rows
-from goldenpath.evaluation.rows import write_rows
+from goldenpath.evaluation.parquet import write_rows
 from goldenpath.evaluation.signature import read_signature
 from goldenpath.jobs import JobContract, fetched, from_environment, write_output
 from goldenpath.refs import Kind, parse

@@ -11,7 +11,7 @@ import pytest
 from goldenpath.errors import ConfigError, DataDamaged, InputError, NotFound
 from goldenpath.evaluation import GatePolicy, gate
 from goldenpath.evaluation.document import EvaluationDocument, put_evaluation, put_rows
-from goldenpath.evaluation.rows import write_rows
+from goldenpath.evaluation.parquet import write_rows
 from goldenpath.store import Store, get_document
 
 MODEL = "models/digits@sha256:" + "a" * 64

@@ -12,15 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldenpath.errors import InputError
-from goldenpath.evaluation.rows import (
-    Categories,
-    Rows,
-    as_table,
-    from_table,
-    parse_rows,
-    read_rows,
-    write_rows,
-)
+from goldenpath.evaluation.parquet import as_table, parse_rows, read_rows, write_rows
+from goldenpath.evaluation.rows import Categories, Rows, from_table
 
 
 def columns(**changed: Any) -> dict[str, Any]:

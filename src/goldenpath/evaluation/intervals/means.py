@@ -18,14 +18,13 @@ def paired_mean(metric: Metric, pairs: Pairs) -> Normal:
     With groups, their sums are the independent parts (the linearised ratio estimator of cluster
     samples; Cochran, Sampling Techniques, 1977, chapter 9).
     """
-    assert metric.per_row is not None  # noqa: S101  (a mean, by the caller's choice)
-    worse = metric.sign * (metric.per_row(pairs.candidate) - metric.per_row(pairs.champion))
+    worse = metric.sign * (metric.each(pairs.candidate) - metric.each(pairs.champion))
     weights = weights_of(pairs.candidate)
     harm = float(weights @ worse / weights.sum())
     parts = weights * (worse - harm)
     group = pairs.candidate.group
     if group is not None:
-        parts = np.bincount(group, parts)[np.unique(group)]
+        parts = np.bincount(group, weights=parts)[np.unique(group)].astype(np.float64)
     count = len(parts)
     spread = count / (count - 1) * float(parts @ parts)
     method = "normal interval of paired means" + (" of groups" if group is not None else "")
@@ -34,6 +33,5 @@ def paired_mean(metric: Metric, pairs: Pairs) -> Normal:
 
 def correct_both(candidate: Rows, champion: Rows, metric: Metric) -> tuple[int, int]:
     """How many rows the candidate alone has wrong, and how many it alone has right."""
-    assert metric.per_row is not None  # noqa: S101
-    difference = metric.per_row(candidate) - metric.per_row(champion)
+    difference = metric.each(candidate) - metric.each(champion)
     return int((difference < 0).sum()), int((difference > 0).sum())

@@ -13,12 +13,13 @@ import numpy as np
 from goldenpath.evaluation.case import EvaluationData
 from goldenpath.evaluation.metrics import METRICS, is_positive, positive_score
 from goldenpath.evaluation.report import curves
-from goldenpath.evaluation.rows import Categories, Rows
+from goldenpath.evaluation.rows import Rows, numbers_of
 
 # Colours that stand for the page's: each is replaced by a CSS variable, which dark mode and print set.
 _INK, _FAINT, _CANDIDATE, _CHAMPION = "#010101", "#020202", "#030303", "#040404"
 _VARIABLES = {_INK: "--ink", _FAINT: "--line", _CANDIDATE: "--candidate", _CHAMPION: "--champion"}
-_STYLE: dict[str, Any] = {
+# Any: matplotlib types the keys as one literal of them all.
+_STYLE: Any = {
     "svg.fonttype": "none",
     "font.size": 11,
     "axes.edgecolor": _FAINT,
@@ -161,9 +162,7 @@ def _errors(series: Series) -> Figure:
 
 
 def _difference(rows: Rows) -> np.ndarray:
-    assert not isinstance(rows.label, Categories)  # noqa: S101  (numbers, by the caller's choice)
-    assert not isinstance(rows.prediction, Categories)  # noqa: S101
-    return rows.prediction - rows.label
+    return numbers_of(rows.prediction) - numbers_of(rows.label)
 
 
 def _svg(name: str, plot: Any) -> Any:
@@ -173,7 +172,7 @@ def _svg(name: str, plot: Any) -> Any:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with mpl.rc_context(_STYLE | {"svg.hashsalt": name}):
         canvas = Canvas(figsize=(4.6, 3.7), layout="constrained")
         FigureCanvasSVG(canvas)
         axes = canvas.add_subplot()

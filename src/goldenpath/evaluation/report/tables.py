@@ -13,7 +13,7 @@ from goldenpath.evaluation.case import EvaluationData
 from goldenpath.evaluation.intervals import estimate
 from goldenpath.evaluation.metrics import METRICS, Metric, computable, default_metric
 from goldenpath.evaluation.pairs import Pairs
-from goldenpath.evaluation.rows import Categories, Rows
+from goldenpath.evaluation.rows import Categories, Rows, codes_of
 from goldenpath.evaluation.rules.slices import slices_of
 from goldenpath.evaluation.text import shortened
 from goldenpath.evaluation.verdict import Judgement, RuleResult
@@ -248,12 +248,10 @@ def confusions(candidate: EvaluationData, champion: EvaluationData | None) -> li
 
 
 def _confusion(whose: str, rows: Rows) -> Confusion:
-    assert isinstance(rows.label, Categories)  # noqa: S101  (the caller asked for classes)
-    assert isinstance(rows.prediction, Categories)  # noqa: S101
     k = len(rows.classes)
     names = [text(value) for value in rows.classes]
     joint, counts = np.unique(
-        rows.label.codes.astype(np.int64) * k + rows.prediction.codes, return_counts=True
+        codes_of(rows.label).astype(np.int64) * k + codes_of(rows.prediction), return_counts=True
     )
     if k > MOST_CLASSES:
         wrong = [
@@ -263,9 +261,9 @@ def _confusion(whose: str, rows: Rows) -> Confusion:
         ]
         top = sorted(wrong, key=lambda item: (-item[2], item[0], item[1]))[:MOST_CONFUSIONS]
         return Confusion(whose=whose, classes=names, counts=[], shares=[], pairs=top)
-    matrix = np.zeros(k * k, dtype=np.int64)
-    matrix[joint] = counts
-    matrix = matrix.reshape(k, k)
+    flat = np.zeros(k * k, dtype=np.int64)
+    flat[joint] = counts
+    matrix = flat.reshape(k, k)
     shares = matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
     return Confusion(
         whose=whose, classes=names, counts=matrix.tolist(), shares=shares.round(4).tolist(), pairs=[]
@@ -275,8 +273,7 @@ def _confusion(whose: str, rows: Rows) -> Confusion:
 def changes(pairs: Pairs) -> Changes:
     """The examples that the champion has right and the candidate wrong, or whose error grew most."""
     metric = METRICS[default_metric(pairs.candidate)]
-    assert metric.per_row is not None  # noqa: S101  (both default metrics are means)
-    harm = metric.sign * (metric.per_row(pairs.candidate) - metric.per_row(pairs.champion))
+    harm = metric.sign * (metric.each(pairs.candidate) - metric.each(pairs.champion))
     worse, better = np.flatnonzero(harm > 0), np.flatnonzero(harm < 0)
     worst = worse[np.argsort(-harm[worse], kind="stable")][:MOST_EXAMPLES]
     names = list(pairs.candidate.slices)

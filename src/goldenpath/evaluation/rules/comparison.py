@@ -123,7 +123,7 @@ def _sentence(
 
 def _rounded(count: int) -> int:
     """Two digits of a count, rounded up: more would promise too much."""
-    unit = 10 ** max(0, len(str(count)) - 2)
+    unit: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // unit) * unit
 
 
