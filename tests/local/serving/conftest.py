@@ -68,7 +68,7 @@ class Model(PythonModel):
         return [sum(row) for row in model_input]
 
 
-set_model(Model())
+{last}
 """
 
 BODIES = {
@@ -76,7 +76,7 @@ BODIES = {
     # Both pass the warm-up, as bad models do that were tried with one request only.
     "failing": "assert Model.seen <= 10 or Model.seen % 3, 'a hidden fault'",
     "slow": "time.sleep(0 if Model.seen <= 10 else 1.5)",
-    "unloadable": "pass\n\nraise RuntimeError('a module is missing')",
+    "unloadable": "pass",
 }
 
 _PROMOTER = """\
@@ -117,7 +117,8 @@ class Service:
         folder = self.folder / "models" / str(number)
         folder.mkdir(parents=True)
         (folder / "MLmodel").write_text(_MLMODEL)
-        (folder / "model.py").write_text(_CODE.format(number=number, body=BODIES[body]))
+        last = "import a_missing_module" if body == "unloadable" else "set_model(Model())"
+        (folder / "model.py").write_text(_CODE.format(number=number, body=BODIES[body], last=last))
         (folder / "serving_input_example.json").write_bytes(EXAMPLE)
         published = registry.publish(folder, "toy", store=self.store)
         evaluation = put_document(self.store, {"model": published})

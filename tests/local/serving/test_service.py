@@ -133,7 +133,7 @@ def test_what_died_is_started_again_on_the_same_port(service: Any, example: dict
 def test_a_first_model_that_does_not_load_leaves_no_process_and_tells_why(fresh: Any) -> None:
     result = fresh.promote(fresh.model("unloadable"))
     assert (result.outcome, result.champion) == ("rolled_back", "")
-    assert "a module is missing" in result.reason
+    assert "a_missing_module" in result.reason
     assert fresh.processes() == []
 
 
