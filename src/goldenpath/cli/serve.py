@@ -20,7 +20,7 @@ from goldenpath.validation import validated
 app = typer.Typer(no_args_is_help=True, help="Services and their rollouts.")
 
 ServiceName = Annotated[str, typer.Argument(help="The service's name.")]
-_EXIT = {"promoted": 0, "rolled_back": 4, "paused": 4}
+_EXIT = {"promoted": 0, "rolled_back": 4, "paused": 3}
 
 
 @app.command("status")

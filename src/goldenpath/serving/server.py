@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ class PyfuncModel(kserve.Model):  # type: ignore[misc]
     def _from_tensors(self, request: kserve.InferRequest) -> Any:
         schema = self.model.metadata.get_input_schema()
         if schema is not None and not schema.is_tensor_spec() and schema.has_input_names():
-            return pd.DataFrame({tensor.name: list(tensor.as_numpy()) for tensor in request.inputs})
+            return pd.DataFrame({tensor.name: _column(tensor.as_numpy()) for tensor in request.inputs})
         arrays = {tensor.name: tensor.as_numpy() for tensor in request.inputs}
         named = schema is not None and schema.has_input_names()
         return arrays if named or len(arrays) > 1 else next(iter(arrays.values()))
@@ -97,10 +98,16 @@ class PyfuncModel(kserve.Model):  # type: ignore[misc]
         else:
             columns = {"predictions": np.asarray(result)}
         return kserve.InferResponse(
-            response_id=request.id,
+            # The id is optional in a request, not in an answer.
+            response_id=request.id or str(uuid.uuid4()),
             model_name=self.name,
             infer_outputs=[_tensor(name, values) for name, values in columns.items()],
         )
+
+
+def _column(values: np.ndarray[Any, Any]) -> Any:
+    """A column of a table: clients send it as [rows] or [rows, 1]; more to a row stays an array each."""
+    return values.ravel() if values.ndim == 1 or values.shape[1:] == (1,) else list(values)
 
 
 def _tensor(name: str, values: np.ndarray[Any, Any]) -> kserve.InferOutput:

@@ -16,12 +16,14 @@ from goldenpath.errors import GoldenPathError, StaleChampion
 from goldenpath.serving import traffic
 from goldenpath.serving.catalog import Catalog
 from goldenpath.serving.judge.forecast import forecast
+from goldenpath.serving.judge.record import read_record
 from goldenpath.serving.judge.samples import Arm
 from goldenpath.serving.judge.verdict import Verdict
 from goldenpath.serving.metrics.base import Unreadable
 from goldenpath.serving.plan import Exposure, exposures, judge_spec
 from goldenpath.serving.rollout.machine import Event, Phase, State, next_state
 from goldenpath.serving.rollout.records import Ending, Ledger, Opening, Transition
+from goldenpath.serving.rollout.report import report
 from goldenpath.serving.rollout.watch import Watch, watch
 from goldenpath.serving.targets import Split, Target
 from goldenpath.store import keys
@@ -295,9 +297,23 @@ class Rollout:
                 stale=any(t.event is Event.STALE for t in transitions),
                 champion=self.catalog.champion(self.opening.model),
                 url=self.target.url,
+                report=self._report(transitions, outcome, reason),
                 finished_at=datetime.now(UTC),
             )
         )
+
+    def _report(self, transitions: list[Transition], outcome: str, reason: str) -> str:
+        """Writes the picture, and returns its key."""
+        store = self.ledger.store
+        records = [
+            read_record(store.get(t.samples).decode(), where=store.uri(t.samples))
+            for t in transitions
+            if t.samples
+        ]
+        page = report(self.opening, transitions, records, outcome=outcome, reason=reason)
+        key = f"{keys.rollout_folder(self.opening.service, self.opening.number)}report.html"
+        store.put(key, page.encode())
+        return key
 
 
 _OUTCOMES = {
