@@ -7,7 +7,7 @@ from typing import Any
 
 import mlflow
 import numpy as np
-from mlflow.pyfunc import PythonModel, PythonModelContext
+from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 
 class DigitsModel(PythonModel):

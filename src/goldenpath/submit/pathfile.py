@@ -80,7 +80,7 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 raise ConfigError(f"line {key_node.start_mark.line + 1}: the key {key!r} is there twice.")
             seen.add(key if isinstance(key, str) else id(key_node))
