@@ -285,7 +285,8 @@ class Rollout:
     def _finish(self, state: State, transitions: list[Transition]) -> Ending:
         reasons = [t.reason for t in transitions if t.reason]
         outcome = _OUTCOMES[self.opening.kind, state.phase]
-        reason = reasons[-1] if reasons else "It is the first model of the service, and answers its example."
+        alone = "It is the champion already" if self.opening.champion else "It is the service's first model"
+        reason = reasons[-1] if reasons else f"{alone}, and answers its example."
         if self.opening.kind == "rollback" and outcome == "rolled_back":
             reason = self.opening.reason
         return self.ledger.finish(

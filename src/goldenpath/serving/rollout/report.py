@@ -14,7 +14,7 @@ from goldenpath.serving.plan import exposures
 from goldenpath.serving.rollout.machine import Phase
 from goldenpath.serving.rollout.records import Opening, Transition
 
-_WIDTH, _HEIGHT, _POINTS = 640.0, 120.0, 40
+_WIDTH, _HEIGHT, _POINTS = 640.0, 120.0, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def _bars(opening: Opening, transitions: Sequence[Transition]) -> list[Bar]:
 
 
 def _charts(record: Record) -> tuple[Chart, ...]:
-    """The bounds as they were at up to 40 looks of a step."""
+    """The bounds as they were at up to 20 looks of a step."""
     count = len(record.samples)
     looks = sorted({round(count * part / _POINTS) for part in range(1, _POINTS + 1)} - {0})
     judged = [(record.samples[look - 1].at, judge(record.spec, record.samples[:look])) for look in looks]
