@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeVar
 
@@ -148,8 +149,10 @@ def read_stored(store: Store, digest: str, index_digest: str) -> Stored:
     Raises:
         DataDamaged: One of them is missing, damaged, malformed, or they do not fit each other.
     """
-    manifest = _document(store, digest, Manifest)
-    index = _document(store, index_digest, Index)
+    with ThreadPoolExecutor(2) as pool:
+        reading = pool.submit(_document, store, index_digest, Index)
+        manifest = _document(store, digest, Manifest)
+        index = reading.result()
     if len(manifest.shards) != len(index.shards):
         raise DataDamaged(f"The index {index_digest} is not one of the manifest {digest}.")
     ranges = [order(path) for shard in manifest.shards for path in (shard.first, shard.last)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import UTC, datetime
+from functools import partial
 
 from goldenpath.data.gc import require_unplanned
 from goldenpath.data.jobs import Jobs
@@ -15,6 +15,9 @@ from goldenpath.store import Store, keys
 
 PACK = 8 * 2**20
 """Bytes of a pack, roughly: the one that reaches it is closed."""
+
+_ASK_FROM = 2**20
+"""Smaller objects are written without asking first whether they are there: one request, not two."""
 
 _REUSE_S = 24 * 3600
 """An object that may have no version yet is relied on only while it is younger than this."""
@@ -41,30 +44,39 @@ class Uploads(Jobs):
             )
         require_unplanned(self.store, self.used)
 
-    def write(self, data: bytes, key_of: Callable[[str], str] = keys.object_) -> str:
-        """Writes an object under its digest unless a fresh one is there; returns the digest."""
+    def send(self, data: bytes, key_of: Callable[[str], str] = keys.object_) -> str:
+        """Hands an object to the pool and returns its digest at once; ``finish`` waits for it."""
         digest = sha256_hex(data)
-        key = key_of(digest)
+        self.submit(partial(self._write, key_of(digest), data))
+        return digest
+
+    def write(self, data: bytes) -> str:
+        """Writes an object now, in the calling thread; returns its digest."""
+        digest = sha256_hex(data)
+        self._write(keys.object_(digest), data)
+        return digest
+
+    def _write(self, key: str, data: bytes) -> None:
         self.used.add(key)
-        there = self.store.head(key)
-        if there is not None and there.size == len(data):
-            age = (datetime.now(UTC) - there.modified).total_seconds()
-            if age < _REUSE_S:
-                return digest
+        if len(data) >= _ASK_FROM:
+            there = self.store.head(key)
+            if there is not None and there.size == len(data):
+                age = (datetime.now(UTC) - there.modified).total_seconds()
+                if age < _REUSE_S:
+                    return
         # An old one is written again: that makes it young in the eyes of garbage collection.
         self.store.put(key, data)
-        return digest
 
 
 class Packer:
     """Joins small files into packs.
 
-    ``packs`` has a slot for each: the digest of one that was known before, or the future of one that
-    is written now. A place is ``slot << 32 | offset``.
+    ``packs`` has a slot for each, with its digest; a slot is empty while its pack is open. A place is
+    ``slot << 32 | offset``.
     """
 
     def __init__(self, uploads: Uploads) -> None:
-        self.packs: list[str | Future[str] | None] = []
+        self.packs: list[str] = []
         self._uploads = uploads
         self._open: list[bytes] = []
         self._size = 0
@@ -73,7 +85,7 @@ class Packer:
         """Takes a file's bytes and returns their place."""
         if not self._open:
             self._slot = len(self.packs)
-            self.packs.append(None)
+            self.packs.append("")
         place = self._slot << 32 | self._size
         self._open.append(data)
         self._size += len(data)
@@ -86,11 +98,4 @@ class Packer:
         if self._open:
             pack = b"".join(self._open)
             self._open, self._size = [], 0
-            self.packs[self._slot] = self._uploads.submit(lambda: self._uploads.write(pack))
-
-    def digest(self, slot: int) -> str:
-        """The digest of a pack, as soon as it is written."""
-        pack = self.packs[slot]
-        if pack is None:
-            raise AssertionError("the pack is still open: close() comes first")
-        return pack if isinstance(pack, str) else pack.result()
+            self.packs[self._slot] = self._uploads.send(pack)

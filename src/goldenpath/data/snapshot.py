@@ -31,7 +31,7 @@ from goldenpath.data.prefix import Prefix
 from goldenpath.data.rows import BLOCK, PACKED_BELOW, Row, encode, parse
 from goldenpath.data.source import Entry, Source
 from goldenpath.data.tree import Tree
-from goldenpath.data.versions import Lineage, Version, commit, latest
+from goldenpath.data.versions import Lineage, Version, commit, recent
 from goldenpath.errors import DataDamaged, InputError
 from goldenpath.provenance import new_attempt, sha256_hex
 from goldenpath.refs import Kind, check_name
@@ -83,7 +83,8 @@ def snapshot(
     """
     check_name(name, Kind.DATASETS)
     found = open_source(source, options)
-    parent = latest(name, store=store)
+    before = recent(name, store=store)
+    parent = before.newest
     with Uploads(store) as uploads, RowCache(cache_dir, found.name) as cache:
         taking = _Taking(found, _stored(parent, store), uploads, cache)
         with progress.task(f"Snapshot of {name}", unit="files") as advance:
@@ -92,12 +93,12 @@ def snapshot(
         if parent is not None and parent.digest == digest:
             return _result(parent, store, changed=False)
         index = taking.index()
-        uploads.write(manifest.encoded(), keys.manifest)
+        uploads.send(manifest.encoded(), keys.manifest)
         version = Version(
             name=name,
             number=0,
             digest=digest,
-            index=uploads.write(index.encoded(), keys.manifest),
+            index=uploads.send(index.encoded(), keys.manifest),
             files=manifest.files,
             bytes=manifest.size,
             run=lineage.run,
@@ -108,8 +109,9 @@ def snapshot(
             created_at=datetime.now(UTC),
             attempt=new_attempt(),
         )
+        uploads.finish()
         uploads.require_fresh()
-        version, own = commit(version, store=store)
+        version, own = commit(version, store=store, recent=before)
     return _result(version, store, changed=own)
 
 
@@ -186,20 +188,14 @@ class _Taking:
         return Manifest(files=files, size=size, shards=tuple(shards))
 
     def index(self) -> Index:
-        """Waits until everything is stored, and tells where."""
+        """Hands the last objects to the pool, and tells where everything lies."""
         self._packer.close()
-        tables = {
-            number: self._write_places(stored.places)
-            for number, stored in enumerate(self._stored)
-            if isinstance(stored, _Pending)
-        }
-        self._uploads.finish()
         return Index(
             shards=tuple(
-                IndexShard(rows=stored.rows.result(), places=tables[number].result())
+                IndexShard(rows=stored.rows.result(), places=self._send_places(stored.places))
                 if isinstance(stored, _Pending)
                 else stored
-                for number, stored in enumerate(self._stored)
+                for stored in self._stored
             )
         )
 
@@ -266,15 +262,14 @@ class _Taking:
         chunk = sha256_hex(data)
         return chunk if self._known.has_block(chunk) else self._uploads.write(data)
 
-    def _write_places(self, places: array[int]) -> Future[str]:
+    def _send_places(self, places: array[int]) -> str:
         slots: dict[int, int] = {}
         table = Places(
             pack=tuple(slots.setdefault(place >> 32, len(slots)) for place in places),
             offset=tuple(place & 0xFFFFFFFF for place in places),
-            packs=tuple(self._packer.digest(slot) for slot in slots),
+            packs=tuple(self._packer.packs[slot] for slot in slots),
         )
-        text = table.model_dump_json().encode()
-        return self._uploads.submit(lambda: self._uploads.write(zipped(text)))
+        return self._uploads.send(zipped(table.model_dump_json().encode()))
 
 
 def _ranges(entries: Iterator[Entry]) -> Iterator[list[Entry]]:

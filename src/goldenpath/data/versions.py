@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,8 @@ from goldenpath.errors import DataDamaged, InputError, NotFound, RefError, Tempo
 from goldenpath.provenance import Code
 from goldenpath.refs import Kind, Ref, parse
 from goldenpath.store import Store, keys, open_store
+
+log = logging.getLogger(__name__)
 
 _COMMIT_TRIES = 1000
 _LOOK_BACK = 32
@@ -165,45 +168,72 @@ def open_version(ref: str, *, store: Store) -> tuple[Version, Stored]:
     return version, read_stored(place, version.digest, version.index)
 
 
-def commit(version: Version, *, store: Store) -> tuple[Version, bool]:
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The newest versions of a dataset, the newest first, and the highest number (0: none)."""
+
+    number: int
+    versions: tuple[Version, ...]
+
+    @property
+    def newest(self) -> Version | None:
+        """The version with the highest number, if there is one and it can be read."""
+        return next((version for version in self.versions if version.number == self.number), None)
+
+
+def recent(name: str, *, store: Store) -> Recent:
+    """Reads the newest 32 versions; one that is damaged is told and left out, and hinders no new one."""
+    found = numbers(name, store=store)
+
+    def read_one(number: int) -> Version | None:
+        try:
+            return read(name, number, store=store)
+        except DataDamaged as error:
+            log.warning("%s", error)
+            return None
+
+    if not found:
+        return Recent(0, ())
+    with ThreadPoolExecutor(_READERS) as pool:
+        read_ones = pool.map(read_one, reversed(found[-_LOOK_BACK:]))
+        return Recent(found[-1], tuple(version for version in read_ones if version is not None))
+
+
+def commit(version: Version, *, store: Store, recent: Recent) -> tuple[Version, bool]:
     """Commits under the next free number: the only atomic step of a snapshot.
 
     If the newest version has the same content already, that one is returned; so is a version that an
     earlier try of the same run and step committed before it was killed.
 
+    Args:
+        version: What to commit; its number and parents are set here.
+        store: The store.
+        recent: What was there when the snapshot began.
+
     Returns:
         The version on record, and whether it is this run's own.
     """
     require_conditional_put(store)
-    found = numbers(version.name, store=store)
-    own = _committed_before(version, found, store)
-    if own is not None:
-        return own, True
+    own = (version.run, version.step, version.digest)
+    for earlier in recent.versions:
+        if version.run and (earlier.run, earlier.step, earlier.digest) == own:
+            return earlier, True
+    number, newest = recent.number, recent.newest
     for _ in range(_COMMIT_TRIES):
-        newest = read(version.name, found[-1], store=store) if found else None
         if newest is not None and newest.digest == version.digest:
             return newest, newest.attempt == version.attempt
-        number = found[-1] + 1 if found else 1
+        number += 1
         parents = () if newest is None else (str(newest.ref(store)),)
         version = version.model_copy(update={"number": number, "parents": parents})
         key = keys.ref(Kind.DATASETS, version.name, number)
         if store.create(key, version.model_dump_json(by_alias=True, indent=1).encode()):
             return version, True
-        # Another was first, or it is ours and the reply was lost: the next round reads which.
-        found = [*found, number]
+        # Another was first, or it is ours and the reply was lost: the record tells.
+        newest = read(version.name, number, store=store)
     raise Temporary(
         f"{version.name!r} is written by too many at once: {_COMMIT_TRIES} numbers were taken.",
         next_step="Try again.",
     )
-
-
-def _committed_before(version: Version, found: list[int], store: Store) -> Version | None:
-    if not version.run:
-        return None
-    with ThreadPoolExecutor(_READERS) as pool:
-        recent = list(pool.map(lambda number: read(version.name, number, store=store), found[-_LOOK_BACK:]))
-    own = (version.run, version.step, version.digest)
-    return next((e for e in reversed(recent) if (e.run, e.step, e.digest) == own), None)
 
 
 @lru_cache(maxsize=64)

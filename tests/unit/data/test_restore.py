@@ -283,7 +283,7 @@ def test_a_hostile_manifest_writes_nothing(ref: str, store: Store, tmp_path: Pat
             "index": put(index.encoded(), keys.manifest),
         }
     )
-    versions.commit(version, store=store)
+    versions.commit(version, store=store, recent=versions.recent("evil", store=store))
     with pytest.raises(DataDamaged, match="climbs"):
         data.restore("evil", tmp_path / "dest", store=store)
     assert not (tmp_path / "escaped").exists()

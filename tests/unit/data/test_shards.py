@@ -123,7 +123,7 @@ def test_shards_that_overlap_are_refused(source: Path, take: Take, store: Store,
                 "run": "",
             }
         )
-        versions.commit(bad, store=store)
+        versions.commit(bad, store=store, recent=versions.recent(bad.name, store=store))
         with pytest.raises(DataDamaged):
             data.restore(f"bad-{change}", tmp_path / "dest", store=store)
         assert not (tmp_path / "dest").exists()
