@@ -342,9 +342,9 @@ class Checkpointer:
 
 
 def _check_unused(store: Store, run: str, attempt: str) -> None:
-    rounds = keys.checkpoint_rounds(run, attempt)
+    # Only what rank 0 writes: the other ranks may be saving already.
     for entry in store.list(keys.checkpoint_files(run, attempt)):
-        if not entry.key.startswith(rounds):
+        if entry.key.rpartition("/")[2].startswith(("00000-", "manifest.")):
             raise InputError(
                 f"The attempt {attempt} of run {run} has written checkpoints before.",
                 next_step="Each start of a job, and each Checkpointer, needs an attempt's name of its own.",

@@ -157,9 +157,9 @@ def prune(
         attempt: An attempt at work.
         dry_run: Only tell.
     """
-    # Data is listed before manifests: what is committed in between is not taken for abandoned.
+    # Data is listed before commits: what is committed in between is not taken for abandoned.
     entries = list(store.list(keys.checkpoint_attempts(run)))
-    all_steps = catalogue.steps(run, store=store)
+    all_steps = _steps(run, entries, store=store)
     manifests = [manifest for manifest, _ in catalogue.sound(run, store=store)]
     found = plan(
         manifests,
@@ -174,6 +174,21 @@ def prune(
     if not dry_run:
         store.delete(found.keys)
     return found.result
+
+
+def _steps(run: str, entries: Iterable[Entry], *, store: Store) -> set[int]:
+    """The steps of all commits: the listed ones, and those that data speaks of and a listing left out.
+
+    A listing that misses a commit (stores that list late, a folder read while it changes) must never
+    make its data look abandoned.
+    """
+    found = set(catalogue.steps(run, store=store))
+    folder = keys.checkpoint_attempts(run)
+    matches = (_OURS.fullmatch(entry.key.removeprefix(folder)) for entry in entries)
+    spoken_of = {int(match["step"]) for match in matches if match and match["step"]}
+    return found | {
+        step for step in spoken_of - found if store.head(keys.ref(Kind.CHECKPOINTS, run, step)) is not None
+    }
 
 
 def _is_whole(manifest: Manifest, present: Mapping[str, int]) -> bool:

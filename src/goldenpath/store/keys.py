@@ -89,12 +89,7 @@ def checkpoint_complete(run: str, attempt: str, step: int) -> str:
 
 def checkpoint_round(run: str, attempt: str, number: int, name: str) -> str:
     """What ranks without another way to talk tell each other: one value of one round."""
-    return f"{checkpoint_rounds(run, attempt)}{padded(number)}/{name}.json"
-
-
-def checkpoint_rounds(run: str, attempt: str) -> str:
-    """The folder of all rounds of an attempt."""
-    return f"{checkpoint_files(run, attempt)}rounds/"
+    return f"{checkpoint_files(run, attempt)}rounds/{padded(number)}/{name}.json"
 
 
 def run(run: str) -> str:

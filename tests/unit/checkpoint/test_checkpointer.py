@@ -459,3 +459,9 @@ def test_waiting_ends_with_the_grace_period(
     info = first.wait()
     assert info is not None
     assert info.step == 1
+
+
+def test_what_other_ranks_wrote_first_does_not_make_an_attempt_used(memory_store: Store) -> None:
+    memory_store.put(keys.checkpoint_object("run-1", ATTEMPTS[0], 1, 1, 0), b"of rank 1")
+    with Checkpointer(store=memory_store, run="run-1", attempt=ATTEMPTS[0]) as first:
+        assert first.save(1, {"w": np.ones(3)})

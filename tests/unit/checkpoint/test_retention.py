@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 
-from goldenpath.checkpoint import Checkpointer, CheckpointPolicy, KeepBest, list_checkpoints, prune
+from goldenpath.checkpoint import Checkpointer, CheckpointPolicy, KeepBest, list_checkpoints, prune, verify
 from goldenpath.checkpoint.manifest import Manifest, Part, StoredObject
 from goldenpath.checkpoint.retention import Plan, kept_steps, plan
 from goldenpath.refs import Kind
@@ -170,3 +171,19 @@ def test_old_checkpoints_go_after_each_commit(memory_store: Store) -> None:
         for step in range(1, 8):
             one.save(step, {"w": np.ones(3)})
     assert [info.step for info in list_checkpoints(RUN, store=memory_store)] == [6, 7]
+
+
+def test_a_listing_that_misses_a_commit_makes_nothing_look_abandoned(memory_store: Store) -> None:
+    class ListsLate(Store):
+        def list(self, prefix: str = "") -> Iterator[Entry]:
+            return (e for e in super().list(prefix) if not e.key.endswith("0000000001.json"))
+
+    with Checkpointer(
+        store=memory_store, run=RUN, attempt="0000000a", policy=CheckpointPolicy(keep_last=10)
+    ) as one:
+        one.save(1, {"w": np.ones(3)})
+        one.save(2, {"w": np.ones(3)})
+    late = ListsLate(memory_store.url, memory_store.backend)
+    found = prune(RUN, store=late, policy=CheckpointPolicy(keep_last=1, grace_s=0))
+    assert (found.kept, found.abandoned) == ((1, 2), 0)
+    assert verify(f"{RUN}:1", store=memory_store).step == 1
