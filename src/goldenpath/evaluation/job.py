@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
@@ -36,6 +36,8 @@ class EvaluationJob(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    outside_identity: ClassVar[frozenset[str]] = frozenset({"queue", "backend", "run_timeout_s"})
+    """Where and when it runs, which makes no other numbers."""
 
     evaluator: Annotated[str, AfterValidator(_evaluator)]
     """``module:function`` in the source or the image."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -87,6 +87,9 @@ class PromotionPlan(_Config):
     At each step the canary gets its share of the requests until the judge passes it, fails it, or the
     time is over. A first model has nothing to be compared with: it is warmed up and gets everything.
     """
+
+    outside_identity: ClassVar[frozenset[str]] = frozenset({"target", "port"})
+    """Where the service runs, which makes no other verdict."""
 
     target: Literal["local"] = "local"
     """Where the service runs: ``local`` is Envoy in front of model servers on this machine."""

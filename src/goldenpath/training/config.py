@@ -10,15 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, m
 
 from goldenpath.checkpoint import CheckpointPolicy
 from goldenpath.jobs import BACKENDS
-from goldenpath.jobs.contract import RESERVED_PREFIXES
+from goldenpath.jobs.variables import check_variables
 
 PLAIN = "plain"
 TORCH_DISTRIBUTED = "torch-distributed"
 
 _DNS_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_CREDENTIAL = re.compile(r".*(?:_|^)(?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|ACCESS_KEY|API_KEY)", re.I)
 
 
 class TrainingJob(BaseModel):
@@ -113,16 +111,7 @@ class TrainingJob(BaseModel):
     @field_validator("env")
     @classmethod
     def _variables_are_free(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in value:
-            if not _VARIABLE.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a variable")
-            if name.startswith(RESERVED_PREFIXES):
-                raise ValueError(f"{name} is reserved: variables with {', '.join(RESERVED_PREFIXES)} are set")
-            if _CREDENTIAL.fullmatch(name):
-                raise ValueError(
-                    f"{name} looks like a credential, and a configuration is kept in records; give it by "
-                    "the environment's own means"
-                )
+        check_variables(value)
         return value
 
     @model_validator(mode="after")
