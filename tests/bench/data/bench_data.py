@@ -198,11 +198,14 @@ def measure(size: Size, work: Path, s3: S3Service, dvc: str | None) -> list[Meas
     rows: list[Measured] = []
 
     def row(step: str, act: str, raw: float | None = None) -> None:
-        ours_s = _timed(getattr(ours, act))
-        peer_s = _timed(getattr(peer, act)) if peer else None
+        ours_s, ours_cpu_s = _timed(getattr(ours, act))
+        dvc_s, dvc_cpu_s = _timed(getattr(peer, act)) if peer else (None, None)
         rows.append(
-            Measured(set=size.name, step=step, ours_s=ours_s, library_s=ours.inside, dvc_s=peer_s, raw_s=raw)
-        )
+            Measured(
+                set=size.name, step=step, ours_s=ours_s, ours_cpu_s=ours_cpu_s, library_s=ours.inside,
+                dvc_s=dvc_s, dvc_cpu_s=dvc_cpu_s, raw_s=raw,
+            )
+        )  # fmt: skip
         print(_line(rows[-1]), flush=True)
 
     row("first snapshot", "snapshot", raw_up)
