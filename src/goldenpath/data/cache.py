@@ -1,8 +1,8 @@
 """The cache of a source's rows: what has the stamp it had last time is not read again.
 
-One text file a source: a line an entry, ``<stamp> <row>``, in the order of rows, so that it is read
-and written in step with the walk and never held in memory. It only saves time: a lost or damaged one
-is as good as none, for a digest that the store does not know is computed again.
+One text file a source: a line an entry, ``<path as JSON><tab><stamp><tab><row>``, in the order of rows,
+so that it is read and written in step with the walk and never held in memory. It only saves time: a
+lost or damaged one is as good as none, for a digest that the store does not know is computed again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,27 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NamedTuple
 
 from goldenpath.data.rows import order
 from goldenpath.data.source import Entry
 from goldenpath.provenance import sha256_hex
 
-_HEADER = b"goldenpath rows 1\n"
+_HEADER = b"goldenpath rows 2\n"
 _ABANDONED_S = 7 * 24 * 3600
+
+
+class _Line(NamedTuple):
+    path: bytes
+    stamp: bytes
+    row: bytes
+
+    def order(self) -> str:
+        """The sort key; that of a damaged line is before all others."""
+        try:
+            return order(json.loads(self.path))
+        except (ValueError, AttributeError):
+            return ""
 
 
 class RowCache:
@@ -29,8 +42,8 @@ class RowCache:
 
     def __init__(self, folder: Path | None, source: str) -> None:
         self._path = None if folder is None else folder / "data" / "rows" / sha256_hex(source.encode())[:32]
-        self._old: Iterator[tuple[str, str, bytes]] = iter(())
-        self._ahead: tuple[str, str, bytes] | None = None
+        self._old: Iterator[_Line] = iter(())
+        self._ahead: _Line | None = None
         self._new: IO[bytes] | None = None
 
     def __enter__(self) -> RowCache:
@@ -56,17 +69,24 @@ class RowCache:
 
     def row(self, entry: Entry) -> bytes | None:
         """The row of an entry whose stamp is the cached one. Ask in the order of rows."""
-        wanted = order(entry.path)
-        while self._ahead is not None and self._ahead[0] < wanted:
+        quoted = b'"%b"' % entry.path.encode()
+        while self._ahead is not None and self._ahead.path != quoted:
+            # Not the same text: it may be an escaped form of the path, one before it, or one after.
+            there = self._ahead.order()
+            if there > order(entry.path):
+                return None
+            if there == order(entry.path):
+                break
             self._ahead = next(self._old, None)
-        if self._ahead is None or self._ahead[0] != wanted or not entry.stamp:
+        if self._ahead is None or self._ahead.stamp != entry.stamp.encode() or not entry.stamp:
             return None
-        return self._ahead[2] if self._ahead[1] == entry.stamp else None
+        return self._ahead.row
 
     def keep(self, entry: Entry, row: bytes) -> None:
         """Caches a row for next time, if its stamp is one to trust."""
-        if self._new is not None and entry.settled and entry.stamp and " " not in entry.stamp:
-            self._new.write(b"%b %b\n" % (entry.stamp.encode(), row))
+        if self._new is not None and entry.settled and entry.stamp:
+            path = json.dumps(entry.path, ensure_ascii=False).encode()
+            self._new.write(b"%b\t%b\t%b\n" % (path, entry.stamp.encode(), row))
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -77,7 +97,7 @@ def _remove_abandoned(folder: Path) -> None:
                 path.unlink()
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str, bytes]]:
+def _lines(path: Path) -> Iterator[_Line]:
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -86,8 +106,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str, bytes]]:
         if file.readline() != _HEADER:
             return
         for line in file:
-            stamp, _, row = line.rstrip(b"\n").partition(b" ")
-            try:
-                yield order(json.loads(row)["path"]), stamp.decode(), row
-            except (ValueError, KeyError, TypeError, AttributeError):
+            parts = line.rstrip(b"\n").split(b"\t")
+            if len(parts) != len(_Line._fields):
                 return
+            yield _Line(*parts)

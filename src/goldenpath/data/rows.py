@@ -109,7 +109,8 @@ def parse(line: bytes) -> Row:
     Raises:
         ValueError, KeyError, TypeError: It is malformed or unsafe.
     """
-    value = json.loads(line)
+    # As text: given bytes, json first guesses their encoding.
+    value = json.loads(line.decode())
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")  # noqa: TRY004  (one kind of error for a malformed row)
     path = check_path(value["path"])

@@ -37,6 +37,9 @@ from goldenpath.provenance import new_attempt, sha256_hex
 from goldenpath.refs import Kind, check_name
 from goldenpath.store import Store, keys
 
+_FEW = 8
+"""Up to one new file in so many, the rest of the version before is not read to look for it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotResult:
@@ -225,14 +228,16 @@ class _Taking:
 
         Cached lines whose content is not in the version before are set to None.
         """
-        self._known.load()
-        rows: list[Row | None] = []
-        for number, line in enumerate(lines):
-            row = None if line is None else parse(line)
-            if row is not None and not self._known.holds(row):
-                row = lines[number] = None
-            rows.append(row)
+        self._known.load(entries[0].path, entries[-1].path)
+        rows = self._held(entries, lines)
         new = [number for number, row in enumerate(rows) if row is None]
+        if len(new) * _FEW > len(entries) or any(entries[n].size >= PACKED_BELOW for n in new):
+            # Much is new, or something large is: worth to see whether it only moved.
+            self._known.load_all()
+            rows = self._held(entries, lines)
+            new = [number for number, row in enumerate(rows) if row is None]
+        for number in new:
+            lines[number] = None
         large = {n: self._send_blocks(entries[n]) for n in new if entries[n].size >= PACKED_BELOW}
         small = [n for n in new if 0 < entries[n].size < PACKED_BELOW]
         contents = self._source.read_whole([entries[n] for n in small])
@@ -242,6 +247,15 @@ class _Taking:
             chunks = tuple(block.result() for block in blocks)
             rows[number] = Row(entries[number].path, entries[number].size, entries[number].mode, chunks)
         return [row or _row_of(entry) for entry, row in zip(entries, rows, strict=True)]
+
+    def _held(self, entries: list[Entry], lines: list[bytes | None]) -> list[Row | None]:
+        """The cached rows whose content is in the store for sure; None for all others."""
+        found: list[Row | None] = []
+        for entry, line in zip(entries, lines, strict=True):
+            row = None if line is None else _cached(line)
+            held = row is not None and row.path == entry.path and self._known.holds(row)
+            found.append(row if held else None)
+        return found
 
     def _pack(self, entry: Entry, data: bytes) -> Row:
         if not data:
@@ -284,6 +298,14 @@ def _ranges(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
             found, total = [], 0
     if found:
         yield found
+
+
+def _cached(line: bytes) -> Row | None:
+    """A row as the cache has it, or None where the cache is damaged."""
+    try:
+        return parse(line)
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _row_of(entry: Entry) -> Row:

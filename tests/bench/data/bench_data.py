@@ -18,6 +18,7 @@ import concurrent.futures
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -51,14 +52,21 @@ class Measured:
     set: str
     step: str
     ours_s: float
+    ours_cpu_s: float
     library_s: float
     dvc_s: float | None
+    dvc_cpu_s: float | None
     raw_s: float | None
 
     @property
     def ratio(self) -> float | None:
         """How many times DVC's time is ours."""
         return None if self.dvc_s is None else self.dvc_s / self.ours_s
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        """The same for processor time, which other load on the machine changes little."""
+        return None if self.dvc_cpu_s is None else self.dvc_cpu_s / self.ours_cpu_s
 
 
 class Ours:
@@ -190,11 +198,14 @@ def measure(size: Size, work: Path, s3: S3Service, dvc: str | None) -> list[Meas
     rows: list[Measured] = []
 
     def row(step: str, act: str, raw: float | None = None) -> None:
-        ours_s = _timed(getattr(ours, act))
-        peer_s = _timed(getattr(peer, act)) if peer else None
+        ours_s, ours_cpu_s = _timed(getattr(ours, act))
+        dvc_s, dvc_cpu_s = _timed(getattr(peer, act)) if peer else (None, None)
         rows.append(
-            Measured(set=size.name, step=step, ours_s=ours_s, library_s=ours.inside, dvc_s=peer_s, raw_s=raw)
-        )
+            Measured(
+                set=size.name, step=step, ours_s=ours_s, ours_cpu_s=ours_cpu_s, library_s=ours.inside,
+                dvc_s=dvc_s, dvc_cpu_s=dvc_cpu_s, raw_s=raw,
+            )
+        )  # fmt: skip
         print(_line(rows[-1]), flush=True)
 
     row("first snapshot", "snapshot", raw_up)
@@ -206,10 +217,12 @@ def measure(size: Size, work: Path, s3: S3Service, dvc: str | None) -> list[Meas
     return rows
 
 
-def _timed(act: Callable[[], None]) -> float:
-    started = time.perf_counter()
+def _timed(act: Callable[[], None]) -> tuple[float, float]:
+    """Seconds of wall clock, and of the processor in child processes (the server is none of them)."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     act()
-    return time.perf_counter() - started
+    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _line(row: Measured) -> str:
@@ -218,8 +231,9 @@ def _line(row: Measured) -> str:
 
     raw = None if row.raw_s is None else row.library_s / row.raw_s
     return (
-        f"| {row.set}: {row.step} | {shown(row.ours_s)} | {shown(row.library_s)} | {shown(row.dvc_s)} | "
-        f"{shown(row.ratio, 1)}x | {shown(row.raw_s)} | {shown(raw)} |"
+        f"| {row.set}: {row.step} | {shown(row.ours_s)} | {shown(row.dvc_s)} | {shown(row.ratio, 1)} | "
+        f"{shown(row.ours_cpu_s)} | {shown(row.dvc_cpu_s)} | {shown(row.cpu_ratio, 1)} | "
+        f"{shown(row.library_s)} | {shown(row.raw_s)} | {shown(raw)} |"
     )
 
 
@@ -268,14 +282,19 @@ def main() -> None:
         Size(name="large", files=max(1, int(8 * given.scale)), bytes=256 * MIB),
     ]
     rows: list[Measured] = []
-    print("| set: step | ours s | library s | DVC s | DVC / ours | raw copy s | library / raw |")
-    print("|---|---|---|---|---|---|---|")
+    heads = ["set: step", "ours s", "DVC s", "ratio", "ours CPU s", "DVC CPU s", "ratio",
+             "library s", "raw copy s", "library / raw"]  # fmt: skip
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     for size in sizes:
         if given.only in (None, size.name):
             with tempfile.TemporaryDirectory(dir=given.dir) as folder, seaweedfs(Path(folder) / "s3") as s3:
                 rows += measure(size, Path(folder) / "work", s3, dvc)
     if given.json:
-        given.json.write_text(json.dumps([asdict(row) | {"ratio": row.ratio} for row in rows], indent=1))
+        given.json.write_text(
+            json.dumps(
+                [asdict(row) | {"ratio": row.ratio, "cpu_ratio": row.cpu_ratio} for row in rows], indent=1
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from goldenpath.data import Lineage, SnapshotOptions, versions
 from goldenpath.provenance import Code
 from goldenpath.store import Store, keys
 
-pytestmark = pytest.mark.faults
-
 KILLS = int(os.environ.get("GOLDENPATH_FAULTS", "10"))
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300 + 60 * KILLS)]
 
 WORKER = """
 import sys
