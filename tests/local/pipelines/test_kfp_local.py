@@ -77,6 +77,26 @@ def test_the_pipeline_does_what_the_recipe_does(
     assert run.engine == "kfp-local"
 
 
+def test_what_the_recipe_answered_is_unchanged_for_the_pipeline(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train", "test", "code"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file.txt").write_text(name)
+    sources = {key: {"source": key} for key in ("train", "test")}
+    path = loaded({"data": sources, "source": "code"}, tmp_path)
+    work = ("train", "evaluate-candidate", "gate")
+    results = {step: CASES["always"][step] for step in work} | {"gate": {"verdict": "refused"}}
+    with canned(results):
+        by_recipe = run_path(path, settings=settings.load())
+    assert by_recipe.outcome is Outcome.REFUSED
+    # Snapshots and the pin are real, and nothing else is reached.
+    in_processes({}, tmp_path, monkeypatch)
+    by_kfp = run_path(path, settings=settings.load(), engine="kfp-local")
+    assert by_kfp.outcome is Outcome.UNCHANGED
+    assert by_kfp.same_as == by_recipe.run
+
+
 def test_the_error_of_a_task_is_the_error_of_the_run(
     journal: Journal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

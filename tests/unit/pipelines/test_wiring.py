@@ -14,12 +14,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hera.workflows import WorkflowTemplate
 from hera.workflows._runner.util import _runner
 
 from goldenpath import settings
 from goldenpath.journal import Journal
-from goldenpath.pipelines.on_argo import to_yaml
 from goldenpath.pipelines.pods import Placement
 from goldenpath.pipelines.train_to_serve.argo import build
 from goldenpath.pipelines.train_to_serve.config import Config
@@ -133,7 +131,7 @@ def test_the_workflow_does_what_the_recipe_does(
     journal = Journal(open_store(settings.load().store))
     with canned(CASES["always"] | case.get("results", {})):
         by_recipe = run_path(path, settings=settings.load())
-        spec = WorkflowTemplate.from_yaml(to_yaml(build(config, placed("argo")))).build().spec
+        spec = build(config, placed("argo")).build().spec
         Argo(spec, project / "outputs", monkeypatch).run()
     assert by_recipe.outcome == case["outcome"]
     assert told(journal, "run-argo") == told(journal, by_recipe.run)
