@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import mlflow
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -31,6 +30,8 @@ def network(hidden: int) -> nn.Module:
 
 def save(model: nn.Module, folder: Path, example: np.ndarray, fault: str) -> None:
     """Writes the model as an MLflow pyfunc whose inference needs numpy alone."""
+    import mlflow  # here, because it takes seconds and only rank 0 comes to it
+
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
     with tempfile.TemporaryDirectory() as scratch:
         np.savez(Path(scratch) / "weights.npz", fault=np.array(fault), **weights)
