@@ -160,7 +160,8 @@ class _Graph:
         )
         judged = {
             "candidate": output("evaluate-candidate", "evaluation"),
-            "champion": _CHAMPION,
+            # Argo 4 gives the outputs of a task that was skipped as empty texts.
+            "champion": output("evaluate-champion", "evaluation"),
             "policy": self.given["gate"],
         }
         self.task("gate", judged, depends=_BOTH_EVALUATED)
@@ -222,8 +223,3 @@ def output(task: str, name: str) -> str:
 _UNCHANGED = output("pin", "unchanged")
 _VERDICT = f"'{output('gate', 'verdict')}'"
 _BOTH_EVALUATED = "evaluate-candidate.Succeeded && (evaluate-champion.Succeeded || evaluate-champion.Skipped)"
-_CHAMPION = (
-    "{{=tasks['evaluate-champion'].status == 'Succeeded' "
-    "? tasks['evaluate-champion'].outputs.parameters.evaluation : ''}}"
-)
-"""The champion's evaluation, or nothing where there was no champion to evaluate."""

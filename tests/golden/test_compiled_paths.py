@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import goldenpath.examples
 import goldenpath.pipelines
 from goldenpath import settings
 from goldenpath.provenance import Code
 from goldenpath.submit import load_path
 from goldenpath.submit.compiling import TARGETS, compile_path
 
-EXAMPLE = Path(goldenpath.examples.__path__[0]) / "digits" / "path.yaml"
 COMPILED = Path(goldenpath.pipelines.__path__[0]) / "train_to_serve" / "compiled"
 IMAGE = "registry.example.org/team/goldenpath:1"
 
@@ -25,7 +23,7 @@ IMAGE = "registry.example.org/team/goldenpath:1"
 def test_the_committed_file_is_what_compiling_gives(target: str, queue: str) -> None:
     overrides = [f"training.queue={queue}", "training.priority=high"] if queue else []
     text = compile_path(
-        load_path("train-to-serve", EXAMPLE, overrides=overrides),
+        load_path("train-to-serve", COMPILED / "path.yaml", overrides=overrides),
         target,
         settings=replace(settings.load(), image=IMAGE),
         code=Code(),

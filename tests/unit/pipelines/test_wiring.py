@@ -31,10 +31,6 @@ Values = dict[str, str]
 _OUTPUT = re.compile(r"\{\{tasks\.([\w-]+)\.outputs\.parameters\.(\w+)\}\}")
 _FORM = re.compile(r"\{\{workflow\.parameters\.(\w+)\}\}")
 _OBJECT = re.compile(r"'([\w-]+)': tasks\['([\w-]+)'\]\.outputs\.parameters\.(\w+)")
-_CHOICE = re.compile(
-    r"\{\{=tasks\['([\w-]+)'\]\.status == 'Succeeded' "
-    r"\? tasks\['([\w-]+)'\]\.outputs\.parameters\.(\w+) : ''\}\}"
-)
 
 
 class Argo:
@@ -67,6 +63,9 @@ class Argo:
             lambda term: str(self.status[term[1]] == term[2]),
             task.depends or "True",
         )
+        template = self.templates[task.template]
+        # Argo gives the outputs of a task that did not run as empty texts.
+        self.outputs[task.name] = {p.name: "" for p in template.outputs.parameters}
         if not eval(terms.replace("&&", "and").replace("||", "or")):
             return "Omitted"
         if task.when is not None:
@@ -74,7 +73,7 @@ class Argo:
             if not eval(condition):
                 return "Skipped"
         given = {p.name: self.value(p.value) for p in task.arguments.parameters}
-        self.outputs[task.name] = self.script(self.templates[task.template], given)
+        self.outputs[task.name] = self.script(template, given)
         return "Succeeded"
 
     def script(self, template: Any, given: Values) -> Values:
@@ -95,10 +94,7 @@ class Argo:
         }
 
     def value(self, text: str) -> str:
-        """A text with what it refers to; a reference to what did not run is left, as Argo fails on it."""
-        if (choice := _CHOICE.fullmatch(text)) is not None:
-            assert choice[1] == choice[2]
-            return self.outputs[choice[1]][choice[3]] if self.status[choice[1]] == "Succeeded" else ""
+        """A text with what it refers to."""
         if text.startswith("{{=toJson({"):
             pairs = _OBJECT.findall(text)
             return json.dumps({key: self.outputs[task][name] for key, task, name in pairs})
