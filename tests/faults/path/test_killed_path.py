@@ -39,7 +39,7 @@ def command(*overrides: str) -> list[str]:
 
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GOLDENPATH_", "MLFLOW_"))}
-    with (folder / "path.log").open("a") as log:
+    with (folder.parent / "path.log").open("a") as log:
         return subprocess.Popen(
             command("--set", "training.params.hidden=8", "--set", "training.params.epochs=10"),
             cwd=folder,
@@ -61,7 +61,7 @@ def kill_at(folder: Path, step: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not begun(folder, step) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert begun(folder, step), (folder / "path.log").read_text()[-4000:]
+    assert begun(folder, step), (folder.parent / "path.log").read_text()[-4000:]
     with contextlib.suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -82,7 +82,7 @@ def test_killed_at_every_step_it_finishes_and_does_nothing_twice(tmp_path: Path)
     result: dict[str, Any] = json.loads(out)
     store = folder / ".goldenpath" / "store"
     # Killed inside the very last step the answer may be on record already: then nothing changed since.
-    assert result["outcome"] in ("promoted", "unchanged"), (folder / "path.log").read_text()[-4000:]
+    assert result["outcome"] in ("promoted", "unchanged"), (folder.parent / "path.log").read_text()[-4000:]
     trainings = list(store.glob("runs/*/steps/train/logs/*"))
     assert len(trainings) == 1
     assert len(list(store.glob("refs/models/digits/*.json"))) == 1
