@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from goldenpath import serving
 from goldenpath.serving import PromotionPlan, PromotionResult
 from goldenpath.steps import component, current_step
@@ -30,6 +32,7 @@ def promote(
         Promoted, rolled back or paused, with the reason, the rollout's record and the service's URL.
     """
     step = current_step()
+    settings = step.run.settings
     return serving.promote(
         model,
         service,
@@ -37,6 +40,7 @@ def promote(
         expected_champion=expected_champion,
         run=step.run.run,
         store=step.store,
-        state_dir=step.run.settings.state_dir,
-        tracking=step.run.settings.tracking,
+        state_dir=settings.state_dir,
+        tracking=settings.tracking,
+        trusted_key=Path(settings.trusted_key) if settings.trusted_key else None,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from goldenpath import serving
 from goldenpath.serving import PromotionResult
 from goldenpath.steps import component, current_step
@@ -19,11 +21,13 @@ def rollback(*, service: str, reason: str) -> PromotionResult:
         The rollout's record and the champion that serves now.
     """
     step = current_step()
+    settings = step.run.settings
     return serving.rollback(
         service,
         reason=reason,
         run=step.run.run,
         store=step.store,
-        state_dir=step.run.settings.state_dir,
-        tracking=step.run.settings.tracking,
+        state_dir=settings.state_dir,
+        tracking=settings.tracking,
+        trusted_key=Path(settings.trusted_key) if settings.trusted_key else None,
     )

@@ -17,11 +17,14 @@ EXAMPLE_FILE = "serving_input_example.json"
 class Catalog:
     """The models that one service may serve."""
 
-    def __init__(self, *, service: str, store: Store, tracking: str, run: str) -> None:
+    def __init__(
+        self, *, service: str, store: Store, tracking: str, run: str, trusted_key: Path | None
+    ) -> None:
         self.service = service
         self.store = store
         self.tracking = tracking
         self.run = run
+        self.trusted_key = trusted_key
 
     def revision(self, model: str) -> Revision:
         """A registered model as a revision.
@@ -43,8 +46,8 @@ class Catalog:
         return registry.aliases(_name(model), store=self.store).of(registry.PREVIOUS, service=self.service)
 
     def fetch(self, model: str, folder: Path) -> Path:
-        """Brings a model's files into a folder, each verified against the model's digest."""
-        return registry.fetch(model, folder, store=self.store)
+        """Brings a model's files into a folder: each verified, and signed where that is asked for."""
+        return registry.fetch(model, folder, store=self.store, trusted_key=self.trusted_key)
 
     def example(self, model: str) -> bytes:
         """A model's input example, as the body of a request.

@@ -50,6 +50,7 @@ def promote(
     store: Store,
     state_dir: Path,
     tracking: str,
+    trusted_key: Path | None = None,
 ) -> PromotionResult:
     """Brings a registered model into service, or leaves the champion serving.
 
@@ -65,13 +66,16 @@ def promote(
         store: The store of registry and rollouts.
         state_dir: The folder for what runs on this machine.
         tracking: MLflow's address.
+        trusted_key: A public key (PEM): only a model that its holder signed is served. None asks for no
+            signature.
 
     Raises:
         StaleChampion: Another model is champion.
         Temporary: Another promoter of the service is at work.
         InputError: The model has no input example, or the plan's port is taken.
     """
-    place = _Place(service, store=store, state_dir=state_dir, tracking=tracking, run=run)
+    catalog = Catalog(service=service, store=store, tracking=tracking, run=run, trusted_key=trusted_key)
+    place = _Place(catalog, state_dir=state_dir)
     revision = place.catalog.revision(model)
     target = place.target(plan)
     with terminable(), target.hold():
@@ -98,7 +102,14 @@ def promote(
 
 
 def rollback(
-    service: str, *, reason: str, run: str, store: Store, state_dir: Path, tracking: str
+    service: str,
+    *,
+    reason: str,
+    run: str,
+    store: Store,
+    state_dir: Path,
+    tracking: str,
+    trusted_key: Path | None = None,
 ) -> PromotionResult:
     """Takes back what was promoted last: a rollout under way, else the champion, for the one before.
 
@@ -109,13 +120,15 @@ def rollback(
         store: The store of registry and rollouts.
         state_dir: The folder for what runs on this machine.
         tracking: MLflow's address.
+        trusted_key: As for a promotion: the model before must be signed too.
 
     Raises:
         NotFound: The service never served anything.
         Refused: There is no previous champion to go back to.
         Temporary: The promoter at work did not take its canary back in time.
     """
-    place = _Place(service, store=store, state_dir=state_dir, tracking=tracking, run=run)
+    catalog = Catalog(service=service, store=store, tracking=tracking, run=run, trusted_key=trusted_key)
+    place = _Place(catalog, state_dir=state_dir)
     target = place.target(PromotionPlan())
     try:
         with terminable(), target.hold():
@@ -131,12 +144,12 @@ def rollback(
 class _Place:
     """One service with its store and the folder of what runs here, as one run sees it."""
 
-    def __init__(self, service: str, *, store: Store, state_dir: Path, tracking: str, run: str) -> None:
-        self.service = check_name(service, Kind.MODELS)
-        self.run = run
+    def __init__(self, catalog: Catalog, *, state_dir: Path) -> None:
+        self.service = check_name(catalog.service, Kind.MODELS)
+        self.run = catalog.run
         self.state_dir = state_dir
-        self.catalog = Catalog(service=service, store=store, tracking=tracking, run=run)
-        self.ledger = Ledger(store, service)
+        self.catalog = catalog
+        self.ledger = Ledger(catalog.store, self.service)
 
     def target(self, plan: PromotionPlan) -> Target:
         """Where a plan's service runs."""
