@@ -16,7 +16,7 @@ from goldenpath.errors import NotFound
 from goldenpath.journal import Journal
 from goldenpath.store import Store, open_store
 
-app = typer.Typer(no_args_is_help=True, help="Checkpoints of a run.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Checkpoints of a run.")
 
 Run = Annotated[str, typer.Argument(help="The run's name.")]
 CheckpointRef = Annotated[

@@ -14,7 +14,7 @@ from goldenpath.provenance import code_identity
 from goldenpath.submit import load_path
 from goldenpath.submit.compiling import TARGETS, compile_path
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from goldenpath.cli.output import JsonFlag, emit
 from goldenpath.faces import ComponentDoc, describe, type_name
 from goldenpath.steps import CATALOGUE, Component, find
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

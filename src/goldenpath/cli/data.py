@@ -16,7 +16,7 @@ from goldenpath.errors import DataDamaged
 from goldenpath.store import Store, open_store
 from goldenpath.validation import validated
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Dataset versions.")
 
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="NAME, NAME:3 or a full reference.")]
 

@@ -25,7 +25,7 @@ from goldenpath.provenance import Outcome
 from goldenpath.store import open_store
 from goldenpath.submit import PathResult, load_path, run_path
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 PATH = "train-to-serve"
 MODEL = "digits"

@@ -16,7 +16,7 @@ from goldenpath.evaluation.report import References, render
 from goldenpath.evaluation.text import printable
 from goldenpath.validation import validated
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -10,7 +10,7 @@ import typer
 from goldenpath.cli.output import JsonFlag, emit
 from goldenpath.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Replay or simulate the canary judge.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Replay or simulate the canary judge.")
 
 _EXIT = {"pass": 0, "fail": 4, "inconclusive": 3, "error": 3}
 

@@ -15,7 +15,7 @@ from goldenpath.errors import ConfigError, NotFound
 from goldenpath.registry import AliasEpoch, Version
 from goldenpath.store import Store, open_store
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Registered models.")
 
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help="NAME:3 or a full reference.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The model's name.")]

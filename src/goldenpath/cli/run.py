@@ -14,7 +14,7 @@ from goldenpath.cli.progress import shown
 from goldenpath.errors import ConfigError
 from goldenpath.submit import ENGINES, PathResult, load_path, run_path
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _INTERRUPTED = 130
 """What a shell says of a program that Ctrl-C ended."""

@@ -17,7 +17,7 @@ from goldenpath.serving.services import RolloutSummary, ServiceStatus, history, 
 from goldenpath.store import open_store
 from goldenpath.validation import validated
 
-app = typer.Typer(no_args_is_help=True, help="Services and their rollouts.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Services and their rollouts.")
 
 ServiceName = Annotated[str, typer.Argument(help="The service's name.")]
 _EXIT = {"promoted": 0, "rolled_back": 4, "paused": 3}

@@ -17,7 +17,7 @@ from goldenpath.errors import ConfigError, NotFound
 from goldenpath.steps import Component, find
 from goldenpath.steps.task import WireType, wire_type
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _TRUE = ("true", "yes", "1")
 _FALSE = ("false", "no", "0")

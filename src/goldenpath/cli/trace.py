@@ -15,7 +15,7 @@ from goldenpath.errors import DataDamaged
 from goldenpath.registry.lineage.tree import render
 from goldenpath.store import open_store
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 from goldenpath import __version__
 from goldenpath.cli.output import JsonFlag, emit
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
