@@ -13,11 +13,14 @@
     └── Temporary             75   the same command may succeed later
 
 Every message says what was wrong, with the value; ``next_step`` says what is allowed or what to do.
+Messages end up in logs and records, so the credentials of every URL in them are masked here.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
+
+from goldenpath.masking import masked
 
 
 class GoldenPathError(Exception):
@@ -26,12 +29,16 @@ class GoldenPathError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, next_step: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.next_step = next_step
+        self.message = masked(message)
+        super().__init__(self.message)
+        self.next_step = masked(next_step)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.next_step}" if self.next_step else self.message
+        if not self.next_step:
+            return self.message
+        # Another library's words often end a message, and without a full stop.
+        end = "" if self.message.endswith((".", "!", "?", ":", "\n")) else "."
+        return f"{self.message}{end} {self.next_step}"
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.next_step)
@@ -101,3 +108,9 @@ BY_NAME: dict[str, type[GoldenPathError]] = {
     )
 }  # fmt: skip
 """Every error by its class name, as step records name it."""
+
+
+def recorded(name: str, code: int, message: str) -> GoldenPathError:
+    """The error of a record; one that is not in ``BY_NAME`` becomes the base with its exit code."""
+    by_code = {kind.exit_code: kind for kind in reversed(BY_NAME.values())}
+    return BY_NAME.get(name, by_code.get(code, GoldenPathError))(message)

@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Protocol
 
+from goldenpath.masking import masked
+
 log = logging.getLogger("goldenpath")
 
 Advance = Callable[[float], None]
@@ -51,8 +53,8 @@ def task(title: str, *, total: float | None = None, unit: str = "") -> AbstractC
 
 
 def note(text: str) -> None:
-    """One line for whoever watches, such as "Waiting in queue team-a, place 3"."""
-    (_reporter.get() or _fallback).note(text)
+    """One line for whoever watches, such as "Waiting in queue team-a, place 3"; credentials are masked."""
+    (_reporter.get() or _fallback).note(masked(text))
 
 
 @contextlib.contextmanager

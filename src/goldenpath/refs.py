@@ -122,6 +122,12 @@ def check_store_url(url: str) -> str:
             f"The store {url!r} holds white space, a control character, '?' or '#'.",
             next_step="Percent-encode what a path needs.",
         )
+    if "@" in rest.partition("/")[0]:
+        # It would be in every reference and every record.
+        raise RefError(
+            f"The store {url!r} carries credentials.",
+            next_step="Leave them out: they come from the environment's own chain.",
+        )
     segments = (rest.removeprefix("/") if scheme == "file" else rest).split("/")
     if scheme == "file" and not rest.startswith("/"):
         raise RefError(f"The store {url!r} is not absolute.", next_step="Write file:///path.")

@@ -14,6 +14,7 @@ import typer.core
 import typer.main
 
 from goldenpath.errors import GoldenPathError
+from goldenpath.masking import masked
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("goldenpath.cli.run", "Run a golden path on this machine."),
@@ -83,6 +84,6 @@ def main() -> None:
         app(["-v", *arguments] if verbose else arguments)
     except GoldenPathError as error:
         if verbose:
-            traceback.print_exc()
+            sys.stderr.write(masked(traceback.format_exc()))
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(error.exit_code)

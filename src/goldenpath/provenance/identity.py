@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from goldenpath.errors import InputError
+from goldenpath.masking import without_user
 from goldenpath.provenance.canonical import digest_of
 
 _RUN = re.compile(r"[a-z0-9-]{1,40}")
@@ -79,9 +80,8 @@ def code_identity(folder: Path) -> Code:
             dirty.update(hashlib.sha256(path.read_bytes()).digest())
     changed = dirty.hexdigest() if changes or untracked else ""
     return Code(
-        repository=_without_credentials(
-            _git(folder, "config", "--get", "remote.origin.url").decode().strip()
-        ),
+        # A remote may carry a token (https://user:token@host/…): it must never reach a record.
+        repository=without_user(_git(folder, "config", "--get", "remote.origin.url").decode().strip()),
         commit=commit,
         dirty=changed,
         digest=digest_of({"commit": commit, "dirty": changed}),
@@ -111,8 +111,3 @@ def _git(folder: Path, *arguments: str) -> bytes:
     except (OSError, subprocess.TimeoutExpired):
         return b""
     return done.stdout if done.returncode == 0 else b""
-
-
-def _without_credentials(url: str) -> str:
-    # A remote may carry a token (https://user:token@host/…): it must never reach a record.
-    return re.sub(r"(?<=://)[^/@]*@", "", url)

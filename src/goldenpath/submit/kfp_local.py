@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from goldenpath import progress
-from goldenpath.errors import BY_NAME, GoldenPathError
+from goldenpath.errors import GoldenPathError, recorded
 from goldenpath.steps import RunContext
 from goldenpath.steps.context import STEP_VARIABLE
 from goldenpath.submit.pathfile import LoadedPath
@@ -48,7 +48,7 @@ def _told(context: RunContext, known: set[str], log: Path) -> GoldenPathError:
     """The error that the failed step recorded; kfp.local itself knows only that a task failed."""
     new = [record for key, record in context.journal.failures(context.run).items() if key not in known]
     if new:
-        return BY_NAME[new[-1].type](new[-1].message)
+        return recorded(new[-1].type, new[-1].code, new[-1].message)
     lines = log.read_text(encoding="utf-8").splitlines()[-_SHOWN_LINES:]
     return GoldenPathError(f"A task of the pipeline failed. The end of {log}:\n" + "\n".join(lines))
 

@@ -49,3 +49,9 @@ def test_a_wrong_file_is_told_by_key_and_value(tmp_path: Path, content: str, mes
     with pytest.raises(ConfigError) as caught:
         settings.load(start=tmp_path, environ={})
     assert message in str(caught.value)
+
+
+def test_a_store_with_credentials_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="carries credentials") as caught:
+        settings.load(start=tmp_path, environ={"GOLDENPATH_STORE": "s3://key:hunter2@bucket/x"})
+    assert "hunter2" not in str(caught.value)

@@ -99,7 +99,7 @@ def test_every_error_has_an_exit_code_and_survives_pickling() -> None:
     from goldenpath.errors import BY_NAME
 
     for kind in BY_NAME.values():
-        error = pickle.loads(pickle.dumps(kind("what", next_step="do")))
+        error = pickle.loads(pickle.dumps(kind("What.", next_step="Do.")))
         assert isinstance(error, GoldenPathError)
-        assert (str(error), error.exit_code) == ("what do", kind.exit_code)
+        assert (str(error), error.exit_code) == ("What. Do.", kind.exit_code)
     assert ConfigError.exit_code == 2
