@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from goldenpath.data.jobs import Jobs
 from goldenpath.data.manifest import Places
+from goldenpath.data.pool import Pool
 from goldenpath.data.rows import BLOCK, Row
 from goldenpath.errors import DataDamaged, NotFound, Temporary
 from goldenpath.provenance import sha256_hex
@@ -19,7 +19,7 @@ _GAP = 512 * 2**10
 """Bytes between two pieces that are read along rather than spend another request on."""
 
 
-class Fetch(Jobs):
+class Fetch(Pool):
     """Writes rows' files below a fresh folder that nobody else knows."""
 
     def __init__(self, store: Store, folder: Path) -> None:

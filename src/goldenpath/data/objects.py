@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from goldenpath.data.gc import require_unplanned
-from goldenpath.data.jobs import Jobs
+from goldenpath.data.pool import Pool
 from goldenpath.errors import Temporary
 from goldenpath.provenance import sha256_hex
 from goldenpath.store import Store, keys
@@ -26,7 +26,7 @@ _LONGEST_S = 48 * 3600
 """A snapshot that lasts longer does not commit. Both together are ``gc.LEAST_GRACE``."""
 
 
-class Uploads(Jobs):
+class Uploads(Pool):
     """A pool of writers. ``used`` holds the key of every object that the snapshot relies on."""
 
     def __init__(self, store: Store) -> None:

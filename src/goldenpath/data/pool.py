@@ -14,7 +14,7 @@ _WORKERS = 12
 _WAITING = 2 * _WORKERS
 
 
-class Jobs:
+class Pool:
     """Runs jobs while its context lasts; a fault in one ends the others that have not begun."""
 
     def __init__(self) -> None:
