@@ -36,8 +36,11 @@ class GoldenPathError(Exception):
     def __str__(self) -> str:
         if not self.next_step:
             return self.message
+        if "\n" in self.message:
+            # It ends with lines of a log, or with a log's address.
+            return f"{self.message}\n{self.next_step}"
         # Another library's words often end a message, and without a full stop.
-        end = "" if self.message.endswith((".", "!", "?", ":", "\n")) else "."
+        end = "" if self.message.endswith((".", "!", "?", ":")) else "."
         return f"{self.message}{end} {self.next_step}"
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -103,3 +103,8 @@ def test_every_error_has_an_exit_code_and_survives_pickling() -> None:
         assert isinstance(error, GoldenPathError)
         assert (str(error), error.exit_code) == ("What. Do.", kind.exit_code)
     assert ConfigError.exit_code == 2
+
+
+def test_a_next_step_is_a_sentence_or_a_line_of_its_own() -> None:
+    assert str(ConfigError("Nothing here: os error 2", next_step="Try.")) == "Nothing here: os error 2. Try."
+    assert str(ConfigError("It failed:\nfile:///log", next_step="Try.")) == "It failed:\nfile:///log\nTry."
