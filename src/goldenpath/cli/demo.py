@@ -65,7 +65,12 @@ def demo(
 def _lay_out(folder: Path) -> None:
     """Copies the example, and makes its data; what is there already stays as the user left it."""
     source = resources.files("goldenpath") / "examples" / MODEL
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"The folder {folder} cannot be made: {error.strerror}.", next_step="Name another (--dir)."
+        ) from None
     for item in source.iterdir():
         if item.is_file() and not (folder / item.name).exists():
             with resources.as_file(item) as path:

@@ -87,3 +87,9 @@ def main() -> None:
             sys.stderr.write(masked(traceback.format_exc()))
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(error.exit_code)
+    except OSError as error:
+        # This machine's: a full disk, a folder that is not ours.
+        if verbose:
+            sys.stderr.write(masked(traceback.format_exc()))
+        sys.stderr.write(f"Error: {masked(str(error))}. -v shows where.\n")
+        sys.exit(GoldenPathError.exit_code)
