@@ -10,11 +10,12 @@ import typer
 
 from goldenpath import checkpoint, settings
 from goldenpath.checkpoint import CheckpointInfo, CheckpointPolicy, KeepBest
-from goldenpath.checkpoint.goodput import goodput as sum_up
+from goldenpath.checkpoint.interval import advised_interval
 from goldenpath.cli.output import JsonFlag, emit, size
 from goldenpath.errors import NotFound
 from goldenpath.journal import Journal
 from goldenpath.store import Store, open_store
+from goldenpath.training import Goodput
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Checkpoints of a run.")
 
@@ -119,21 +120,22 @@ def goodput(run: Run, as_json: JsonFlag = False) -> None:
             f"Run {run} has no finished training.", next_step="goldenpath checkpoint list shows its saves."
         )
     outputs = results[-1].outputs
-    found = sum_up(
-        outputs.get("goodput") or {},
-        save_s=checkpoint.mean_stall_s(run, store=store),
-        failures=int(outputs.get("restarts") or 0) + int(outputs.get("evictions") or 0),
+    found = Goodput(**outputs["goodput"])
+    failures = outputs["restarts"] + outputs["evictions"]
+    advised = advised_interval(
+        save_s=checkpoint.mean_stall_s(run, store=store), running_s=found.running_s, failures=failures
     )
     lines = [
-        f"productive {found.goodput:.1%}: {found.productive_s:.0f} s",
+        f"productive {found.share:.1%}: {found.productive_s:.0f} s",
         f"saving {found.saving_s:.1f} s, loading {found.loading_s:.1f} s, lost {found.lost_s:.1f} s, "
         f"waiting {found.waiting_s:.0f} s",
-        f"{found.failures} interruptions",
+        f"{failures} interruptions",
         "No interruption to advise an interval from."
-        if found.interval_s is None
-        else f"Save every {found.interval_s:.0f} s (Young/Daly).",
+        if advised is None
+        else f"Save every {advised:.0f} s (Young/Daly).",
     ]
-    emit(found, as_json=as_json, text="\n".join(lines))
+    value = {**asdict(found), "goodput": found.share, "failures": failures, "interval_s": advised}
+    emit(value, as_json=as_json, text="\n".join(lines))
 
 
 def _store() -> Store:

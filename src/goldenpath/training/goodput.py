@@ -23,6 +23,17 @@ class Goodput:
     waiting_s: float
     """In the queue, starting up and fetching data."""
 
+    @property
+    def running_s(self) -> float:
+        """All time but the waiting."""
+        return self.productive_s + self.saving_s + self.loading_s + self.lost_s
+
+    @property
+    def share(self) -> float:
+        """The productive part of all time, 0 to 1; 0 where no time passed."""
+        total = self.running_s + self.waiting_s
+        return self.productive_s / total if total else 0.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:

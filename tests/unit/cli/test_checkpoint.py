@@ -81,7 +81,7 @@ def test_export(store: Store, tmp_path: Path) -> None:
     ]
 
 
-def test_goodput(store: Store) -> None:
+def test_goodput_tells_where_the_time_went_and_how_often_to_save(store: Store) -> None:
     now = datetime.now(UTC)
     record = StepRecord(
         run="run-1",

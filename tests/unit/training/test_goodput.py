@@ -3,7 +3,7 @@ from dataclasses import astuple
 import pytest
 
 from goldenpath.jobs import StartRecord
-from goldenpath.training.goodput import Measured, goodput
+from goldenpath.training.goodput import Goodput, Measured, goodput
 
 
 def test_a_start_without_trouble_is_productive_but_for_its_overhead() -> None:
@@ -47,3 +47,9 @@ def test_the_parts_make_up_the_whole_time(saved_at: dict[str, float]) -> None:
     found = goodput(starts, told, saved_at, queued_s=11.0)
     assert sum(astuple(found)) == pytest.approx(11.0 + 80.0 + 30.0)
     assert min(astuple(found)) >= 0
+
+
+def test_the_share_is_what_was_productive_of_all_time() -> None:
+    found = Goodput(productive_s=60, saving_s=5, loading_s=5, lost_s=10, waiting_s=20)
+    assert (found.running_s, found.share) == (80, 0.6)
+    assert Goodput(productive_s=0, saving_s=0, loading_s=0, lost_s=0, waiting_s=0).share == 0

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from goldenpath.checkpoint.goodput import goodput, interval
+from goldenpath.checkpoint.interval import advised_interval, interval
 from goldenpath.errors import InputError
 
 
@@ -34,25 +34,10 @@ def test_an_interval_needs_positive_numbers(wrong: float) -> None:
         interval(save_s=wrong, mtbf_s=10)
 
 
-def test_goodput_is_the_productive_share_of_all_time() -> None:
-    found = goodput(
-        {"productive_s": 60, "saving_s": 5, "loading_s": 5, "lost_s": 10, "waiting_s": 20},
-        save_s=2,
-        failures=1,
-    )
-    assert found.goodput == pytest.approx(0.6)
-    assert found.interval_s == pytest.approx(interval(save_s=2, mtbf_s=80))
+def test_the_advice_is_by_the_mean_time_between_interruptions() -> None:
+    assert advised_interval(save_s=2, running_s=160, failures=2) == interval(save_s=2, mtbf_s=80)
 
 
-@pytest.mark.parametrize(("save_s", "failures"), [(2.0, 0), (0.0, 3)])
-def test_nothing_is_advised_without_evidence(save_s: float, failures: int) -> None:
-    assert goodput({"productive_s": 60}, save_s=save_s, failures=failures).interval_s is None
-
-
-def test_a_run_of_no_time_has_no_goodput() -> None:
-    assert goodput({}, save_s=0, failures=0).goodput == 0
-
-
-def test_time_cannot_be_negative() -> None:
-    with pytest.raises(InputError, match="lost_s"):
-        goodput({"lost_s": -1}, save_s=0, failures=0)
+@pytest.mark.parametrize(("save_s", "running_s", "failures"), [(2.0, 60.0, 0), (0.0, 60.0, 3), (2.0, 0.0, 1)])
+def test_nothing_is_advised_without_evidence(save_s: float, running_s: float, failures: int) -> None:
+    assert advised_interval(save_s=save_s, running_s=running_s, failures=failures) is None
