@@ -62,10 +62,6 @@ class Ref:
         """``name:number`` for people, or the bare name."""
         return self.name if self.number is None else f"{self.name}:{self.number}"
 
-    def with_number(self, number: int) -> Ref:
-        """The same reference with its number."""
-        return replace(self, number=number)
-
     def with_digest(self, digest: str) -> Ref:
         """The same reference with its digest."""
         return replace(self, digest=digest)
