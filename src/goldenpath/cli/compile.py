@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from goldenpath import settings
+from goldenpath import progress, settings
+from goldenpath.cli.progress import shown
 from goldenpath.errors import ConfigError
 from goldenpath.provenance import code_identity
 from goldenpath.submit import load_path
@@ -31,7 +32,8 @@ def compile(  # noqa: A001  (the command's name)
 ) -> None:
     """Compiles a path: YAML for KFP's upload, or an Argo WorkflowTemplate."""
     loaded = load_path(path, file, overrides=overrides or ())
-    text = compile_path(loaded, target, settings=settings.load(), code=code_identity(loaded.folder))
+    with shown(), progress.task(f"Compiling {path} for {target}"):
+        text = compile_path(loaded, target, settings=settings.load(), code=code_identity(loaded.folder))
     if output is None:
         sys.stdout.write(text)
         return
