@@ -46,7 +46,9 @@ def _sentence(kind: type[Any], fault: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    # Of an object the keys alone: the fault may be that a value is a secret.
+    keys = [f"{key!r}: …" for key in value] if isinstance(value, Mapping) else None
+    text = repr(value) if keys is None else f"{{{', '.join(keys)}}}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 

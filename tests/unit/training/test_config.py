@@ -38,6 +38,7 @@ def test_accelerators_are_those_of_all_nodes() -> None:
         ({"env": {"1X": "x"}}, "no name of a variable"),
         ({"env": {"WANDB_API_KEY": "x"}}, "credential"),
         ({"env": {"hf_token": "x"}}, "credential"),
+        ({"env": {"DATABASE_URL": "postgresql://ada:pw@host/db"}}, r"credentials in it would be kept"),
         ({"checkpoint": {"every_step": 5}}, "every_steps"),
         ({"run_timeout_s": 0}, "greater than 0"),
         ({"params": {"when": object()}}, "params"),
@@ -46,6 +47,13 @@ def test_accelerators_are_those_of_all_nodes() -> None:
 def test_what_does_not_fit_is_refused_with_the_reason(values: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         _job(**values)
+
+
+@pytest.mark.parametrize("env", [{"HF_TOKEN": "hunter2"}, {"DATABASE_URL": "mysql://ada:hunter2@host/db"}])
+def test_a_refused_credential_is_not_shown(env: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(env))) as caught:
+        _job(env=env)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_variable_that_only_sounds_like_a_credential_is_free() -> None:
