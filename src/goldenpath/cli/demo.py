@@ -12,7 +12,6 @@ import sys
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import unquote, urlsplit
 
 import typer
 
@@ -120,7 +119,7 @@ def _further(result: PathResult, folder: Path) -> str:
         (f"goldenpath serve stop {MODEL}", "stops the endpoint"),
     ]
     if result.report:
-        rows.insert(1, (f"open {unquote(urlsplit(result.report).path)}", "the gate's report"))
+        rows.insert(1, (f"python -m webbrowser {result.report}", "the gate's report"))
     lines += [f"  {command:60} # {what}" if what else f"  {command}" for command, what in rows]
     if result.url:
         lines += _asked(result.url)

@@ -1,1 +1,1 @@
-"""Fakes and pytest fixtures for users of the library."""
+"""For tests: a store with faults, canned components, and real services on this machine."""
