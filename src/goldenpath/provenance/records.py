@@ -58,8 +58,9 @@ class RunRecord(_Record):
 
 
 class ErrorRecord(_Record):
-    """Why a step failed."""
+    """``runs/<run>/steps/<step>/failed-<attempt>.json``: why an attempt failed; the step may yet succeed."""
 
+    schema_: int = Field(default=SCHEMA, alias="schema")
     code: int
     type: str
     message: str
@@ -78,11 +79,8 @@ class StepRecord(_Record):
     outputs: dict[str, Any] = {}
     started_at: datetime
     finished_at: datetime
-    logs: str = ""
-    dashboards: tuple[str, ...] = ()
     reused_from: str = ""
     """The run whose result this is, where the work had been done already."""
-    error: ErrorRecord | None = None
 
 
 class OutcomeRecord(_Record):

@@ -19,6 +19,7 @@ from goldenpath.registry.registration import Evidence, Registered, mirror_versio
 from goldenpath.registry.retrieval import fetch, verify
 from goldenpath.registry.signature import sign
 from goldenpath.registry.versions import Version, names, numbers, resolve, version, versions
+from goldenpath.registry.wrapper import settle as settle_wrapper
 
 __all__ = [
     "CHALLENGER",
@@ -47,6 +48,7 @@ __all__ = [
     "read_manifest",
     "register",
     "resolve",
+    "settle_wrapper",
     "sign",
     "trace",
     "verify",

@@ -149,6 +149,9 @@ class TrainingRun:
     ) -> str | None:
         """Publishes a folder as the job's model. Rank 0 writes; on the other ranks nothing happens.
 
+        Where the folder is one of MLflow's, its ``MLmodel`` is rewritten without ids, times and local
+        paths: the same weights are then the same model.
+
         Args:
             path: The folder with the model's files.
             metrics: Numbers that go into the training result; NaN and infinite ones are left out.
@@ -179,6 +182,7 @@ class TrainingRun:
             "metrics": numbers,
         }
         canonical_json(about)  # Told before the upload, not after it.
+        registry.settle_wrapper(Path(path))
         ref = registry.publish(Path(path), contract.model_name, store=self._store, metadata=about)
         value = {"ref": ref, "metrics": numbers, "attempt": contract.attempt}
         kept: str = write_output(contract, outputs.MODEL, value)["ref"]

@@ -227,5 +227,5 @@ def _step(step: StepRecord, origin: StepRecord | None) -> Step:
         run=step.reused_from or step.run,
         started_at=done.started_at,
         finished_at=done.finished_at,
-        logs=tuple(filter(None, (done.logs, *logs))),
+        logs=tuple(logs),
     )
