@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import secrets
@@ -88,6 +89,7 @@ def code_identity(folder: Path) -> Code:
     )
 
 
+@functools.cache
 def python_environment() -> dict[str, Any]:
     """What stands for the image outside a container: the Python version and every installed distribution."""
     distributions = sorted({f"{d.name.lower()}=={d.version}" for d in metadata.distributions()})
