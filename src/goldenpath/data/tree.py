@@ -177,7 +177,10 @@ def _stamp(info: os.stat_result) -> str:
 
 
 def git_files(folder: Path) -> Callable[[str], bool] | None:
-    """Which paths below a folder Git tracks or would track; folders end in '/'. None outside Git."""
+    """Which paths below a folder Git tracks or would track; folders end in '/'.
+
+    None outside Git, and for a folder that Git ignores as a whole: of what is in it Git says nothing.
+    """
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  (git is found by PATH on purpose)
@@ -190,6 +193,8 @@ def git_files(folder: Path) -> Callable[[str], bool] | None:
     if done.returncode != 0:
         return None
     files = {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
+    if not files:
+        return None
     # A repository inside this one is listed as a folder: all of it belongs to the tree.
     nested = tuple(sorted(f"{path.rstrip('/')}/" for path in files if (folder / path).is_dir()))
     folders = {path[: end + 1] for path in files for end, letter in enumerate(path) if letter == "/"}

@@ -211,6 +211,15 @@ def test_the_code_preset_leaves_out_what_git_ignores(tmp_path: Path, take: Take,
     assert files_of(inside_git.ref, store) == {".gitignore", "train.py", "pkg/m.py", "new.py"}
 
 
+def test_code_in_a_folder_that_git_ignores_is_taken_whole(tmp_path: Path, take: Take, store: Store) -> None:
+    root = tmp_path / "repository"
+    (root / "demo").mkdir(parents=True)
+    (root / ".gitignore").write_text("demo/\n")
+    (root / "demo" / "train.py").write_text("pass")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    assert files_of(take(root / "demo", options={"preset": "code"}).ref, store) == {"train.py"}
+
+
 def files_of(ref: str, store: Store) -> set[str]:
     return {row.path for row in versions.open_version(ref, store=store)[1].rows() if row.is_file}
 
