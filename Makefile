@@ -2,7 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv
-DEMO_DIR ?= goldenpath-demo
 
 .PHONY: demo test lint golden faces bench faults clean help
 
@@ -22,7 +21,7 @@ $(UV):
 	@touch .venv/local $@
 
 demo: .venv/local ## Train, gate, promote and serve the digits, from nothing
-	$(BIN)/goldenpath demo --dir $(DEMO_DIR)
+	$(BIN)/goldenpath demo
 
 test: .venv/dev ## All tests that this machine can run
 	$(BIN)/python -m pytest

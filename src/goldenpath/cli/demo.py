@@ -111,19 +111,26 @@ def _told(result: PathResult) -> str:
 
 
 def _further(result: PathResult, folder: Path) -> str:
-    lines = ["To look further:"]
-    rows = [
-        (f"cd {shlex.quote(str(folder))}", ""),
-        (f"goldenpath trace models:/{MODEL}@champion", "where the model came from"),
-        (f"goldenpath serve status {MODEL}", "what serves, with which share"),
-        (f"goldenpath serve stop {MODEL}", "stops the endpoint"),
-    ]
-    if result.report:
-        rows.insert(1, (f"python -m webbrowser {result.report}", "the gate's report"))
-    lines += [f"  {command:60} # {what}" if what else f"  {command}" for command, what in rows]
+    # Started by make, the command is in an environment that the user's shell has not entered.
+    command = "goldenpath" if shutil.which("goldenpath") else str(Path(sys.executable).parent / "goldenpath")
+    lines = ["To look further:", f"  cd {shlex.quote(str(folder))}"]
+    rows = {
+        f"{command} trace models:/{MODEL}@champion": "where the model came from",
+        f"{command} serve status {MODEL}": "what serves, with which share",
+        f"{command} serve stop {MODEL}": "stops the endpoint",
+    }
+    width = max(map(len, rows))
+    lines += [f"  {line:{width}}  # {what}" for line, what in rows.items()]
+    pages = {"the gate's report": result.report, "the rollout": _page(result.rollout)}
+    lines += [f"  {what}, for a browser: {page}" for what, page in pages.items() if page]
     if result.url:
         lines += _asked(result.url)
     return "\n".join(lines)
+
+
+def _page(rollout: str) -> str:
+    """The picture beside a rollout's record."""
+    return f"{rollout.removesuffix('.json')}/report.html" if rollout else ""
 
 
 def _asked(url: str) -> list[str]:
