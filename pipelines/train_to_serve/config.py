@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from goldenpath.data import SnapshotOptions
+from goldenpath.errors import RefError
 from goldenpath.evaluation import EvaluationJob, GatePolicy
 from goldenpath.provenance import digest_of, identity_of
+from goldenpath.refs import Kind, check_name
 from goldenpath.serving import PromotionPlan
 from goldenpath.training import TrainingJob
+
+_KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+
+def _named(value: str) -> str:
+    """A name as references hold it; ValueError for others, so that pydantic tells its place."""
+    try:
+        return check_name(value, Kind.MODELS)
+    except RefError as error:
+        raise ValueError(str(error)) from None
 
 
 class DataSource(BaseModel):
@@ -24,6 +37,11 @@ class DataSource(BaseModel):
     name: str = ""
     """The dataset's name in the store; by default ``<model>-<key>``."""
     options: SnapshotOptions = SnapshotOptions()
+
+    @field_validator("name")
+    @classmethod
+    def _name_fits_the_store(cls, value: str) -> str:
+        return _named(value) if value else value
 
 
 class Evaluation(EvaluationJob):
@@ -59,6 +77,21 @@ class Config(BaseModel):
     gate: GatePolicy = GatePolicy()
     promotion: PromotionPlan | None = PromotionPlan()
     """How the model is brought into service; null to end with its registration."""
+
+    @field_validator("model", "service")
+    @classmethod
+    def _names_fit_the_store(cls, value: str) -> str:
+        return _named(value) if value else value
+
+    @field_validator("data")
+    @classmethod
+    def _keys_fit_step_names(cls, value: dict[str, DataSource]) -> dict[str, DataSource]:
+        for key in value:
+            if not _KEY.fullmatch(key):
+                raise ValueError(
+                    f"the key {key!r} is not 1 to 40 of a-z, 0-9 and '-', a letter or digit first"
+                )
+        return value
 
     @model_validator(mode="after")
     def _datasets_exist(self) -> Config:
