@@ -17,7 +17,9 @@ from goldenpath.store import Store, open_store
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Registered models.")
 
-RefArgument = Annotated[str, typer.Argument(metavar="REF", help="NAME:3 or a full reference.")]
+RefArgument = Annotated[
+    str, typer.Argument(metavar="REF", help="models:/NAME@ALIAS, NAME:3 or a full reference.")
+]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The model's name.")]
 
 
@@ -118,8 +120,9 @@ def sign(
         raise ConfigError(
             "There is no key to sign with.", next_step="Give --key, or set GOLDENPATH_SIGNING_KEY."
         )
-    signature = registry.sign(_ref(ref), store=store, key=key or Path(where.signing_key))
-    done = Signed(model=str(registry.resolve(_ref(ref), store=store)), signature=signature)
+    model = _ref(ref, store)
+    signature = registry.sign(model, store=store, key=key or Path(where.signing_key))
+    done = Signed(model=str(registry.resolve(model, store=store)), signature=signature)
     emit(done, as_json=as_json, text=done.signature)
 
 
@@ -137,8 +140,9 @@ def verify(
     """Reads a model's stored files again, and compares each with its digest."""
     where = settings.load()
     trusted = key or (Path(where.trusted_key) if where.trusted_key else None)
+    store = open_store(where.store)
     with shown():
-        manifest = registry.verify(_ref(ref), store=open_store(where.store), trusted_key=trusted)
+        manifest = registry.verify(_ref(ref, store), store=store, trusted_key=trusted)
     text = (
         f"{manifest.name}@sha256:{manifest.digest}: {len(manifest.files)} files, {size(manifest.size)}, whole"
     )
@@ -153,11 +157,12 @@ def fetch(
 ) -> None:
     """Brings a model's files into a folder: all of them, verified, or none."""
     store = _store()
+    model = _ref(ref, store)
     with shown():
-        folder = registry.fetch(_ref(ref), dest, store=store)
-    manifest = registry.read_manifest(_ref(ref), store=store)
+        folder = registry.fetch(model, dest, store=store)
+    manifest = registry.read_manifest(model, store=store)
     done = Fetched(
-        model=str(registry.resolve(_ref(ref), store=store)),
+        model=str(registry.resolve(model, store=store)),
         folder=str(folder),
         files=len(manifest.files),
         bytes=manifest.size,
@@ -177,8 +182,10 @@ def mirror(name: NameArgument, as_json: JsonFlag = False) -> None:
     emit(done, as_json=as_json, text=f"{place.tracking}: {versions} versions, {len(held.refs)} aliases")
 
 
-def _ref(text: str) -> str:
-    """A model's reference: a bare ``name:3`` is completed with its kind."""
+def _ref(text: str, store: Store) -> str:
+    """A model's reference: ``models:/name@champion`` is looked up, a bare ``name:3`` completed."""
+    if text.startswith("models:/"):
+        return registry.from_tracked(text, store=store)
     return text if "/" in text else f"models/{text}"
 
 

@@ -18,6 +18,7 @@ from goldenpath.registry.publication import publish
 from goldenpath.registry.registration import Evidence, Registered, mirror_versions, register
 from goldenpath.registry.retrieval import fetch, verify
 from goldenpath.registry.signature import sign
+from goldenpath.registry.tracked import from_tracked
 from goldenpath.registry.versions import Version, names, numbers, resolve, version, versions
 from goldenpath.registry.wrapper import settle as settle_wrapper
 
@@ -37,6 +38,7 @@ __all__ = [
     "alias_history",
     "aliases",
     "fetch",
+    "from_tracked",
     "in_toto",
     "mirror_aliases",
     "mirror_versions",

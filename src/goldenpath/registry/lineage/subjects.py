@@ -9,10 +9,9 @@ from goldenpath import refs
 from goldenpath.errors import InputError, NotFound
 from goldenpath.journal import IndexKind, Journal
 from goldenpath.refs import Kind, Ref
-from goldenpath.registry.alias_epochs import aliases
+from goldenpath.registry import tracked
 from goldenpath.registry.versions import Version, digest_id, hex_digest, resolve, version
 
-_TRACKED = re.compile(r"models:/(?P<name>[^/@]+)(?:@(?P<alias>[A-Za-z0-9_-]+)|/(?P<number>[0-9]+))")
 _DIGEST = re.compile(r"(?:sha256:)?(?P<hex>[0-9a-f]{64})")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SEARCHED = 200
@@ -44,8 +43,8 @@ def find_subject(text: str, journal: Journal) -> Subject:
         InputError: The text is nothing that can be traced.
         NotFound: There is no such thing in the store's records.
     """
-    if text.startswith("models:/"):
-        return _tracked(text, journal)
+    if text.startswith(tracked.PREFIX):
+        return _by_reference(tracked.from_tracked(text, store=journal.store), journal)
     if found := _DIGEST.fullmatch(text):
         return _by_digest(found["hex"], journal)
     if "/" in text or ":" in text:
@@ -59,24 +58,6 @@ def find_subject(text: str, journal: Journal) -> Subject:
             )
         return Subject(kind="run", run=text)
     raise InputError(f"{text!r} cannot be traced.", next_step=_SHAPES)
-
-
-def _tracked(text: str, journal: Journal) -> Subject:
-    """MLflow's way to name a model; the number is the store's, as in MLflow's tag goldenpath.ref."""
-    parts = _TRACKED.fullmatch(text)
-    if parts is None:
-        raise InputError(
-            f"{text!r} names no version.", next_step="Write models:/NAME@ALIAS or models:/NAME/3."
-        )
-    if parts["number"]:
-        return _of_version(version(parts["name"], int(parts["number"]), store=journal.store), journal)
-    held = aliases(parts["name"], store=journal.store).refs
-    if parts["alias"] not in held:
-        raise NotFound(
-            f"The model {parts['name']!r} has no alias {parts['alias']!r}.",
-            next_step=f"It has: {', '.join(held) or 'none'}.",
-        )
-    return _by_reference(held[parts["alias"]], journal)
 
 
 def _by_reference(text: str, journal: Journal) -> Subject:
