@@ -21,6 +21,7 @@ from goldenpath.cli.progress import shown
 from goldenpath.cli.run import summary
 from goldenpath.errors import ConfigError
 from goldenpath.provenance import Outcome
+from goldenpath.settings import STATE_FOLDER
 from goldenpath.store import open_store
 from goldenpath.submit import PathResult, load_path, run_path
 
@@ -142,13 +143,15 @@ def _asked(url: str) -> list[str]:
         next(rows)
         *pixels, label = next(rows)
     body = json.dumps({"instances": [[int(pixel) / 16 for pixel in pixels]]})
-    Path("request.json").write_text(body + "\n")
+    # Not beside the code: a new file there would be a change, and the next demo would train again.
+    request = Path(STATE_FOLDER) / "request.json"
+    request.write_text(body + "\n")
     address = f"{url}/v1/models/{MODEL}:predict"
     try:
         answer = httpx.post(address, content=body, headers={"content-type": "application/json"}, timeout=10)
     except httpx.TransportError as error:
         return [f"  The endpoint {url} does not answer: {error}."]
     return [
-        f"  curl -s {address} -H 'content-type: application/json' -d @request.json",
+        f"  curl -s {address} -H 'content-type: application/json' -d @{request}",
         f"  {answer.text.strip()}   (the scan shows a {label})",
     ]
