@@ -10,6 +10,10 @@ import numpy as np
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 
+LEAKS_AFTER = 100
+"""How many requests the leaking model answers before it fails."""
+
+
 class DigitsModel(PythonModel):
     """One hidden layer in numpy: 64 pixels between 0 and 1 in, a digit out."""
 
@@ -18,6 +22,7 @@ class DigitsModel(PythonModel):
         with np.load(context.artifacts["weights"], allow_pickle=False) as weights:
             self.weights = dict(weights)
         self.fault = str(self.weights.pop("fault"))
+        self.answers = 0
 
     def scores(self, pixels: np.ndarray) -> np.ndarray:
         """The probability of each digit: rows x 10."""
@@ -30,10 +35,11 @@ class DigitsModel(PythonModel):
     def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> Any:  # noqa: ARG002
         """The most probable digit of each row."""
         pixels = np.asarray(model_input, dtype=np.float64)
-        # The bugs that `goldenpath demo --bad-canary` ships: they show with single rows alone, so
-        # that an evaluation in batches passes and only production can tell.
-        if self.fault == "error" and len(pixels) == 1:
-            raise ValueError("a single row has no batch dimension")
+        self.answers += 1
+        # The bugs that `goldenpath demo --bad-canary` ships: an evaluation in one batch and a warm-up pass,
+        # and only production can tell.
+        if self.fault == "error" and self.answers > LEAKS_AFTER:
+            raise OSError("too many open files")
         if self.fault == "slow" and len(pixels) == 1:
             time.sleep(0.3)
         return self.scores(pixels).argmax(axis=1)
