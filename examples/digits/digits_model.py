@@ -9,7 +9,6 @@ import mlflow
 import numpy as np
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-
 LEAKS_AFTER = 100
 """How many requests the leaking model answers before it fails."""
 
