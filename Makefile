@@ -20,10 +20,13 @@ $(UV):
 	$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
 	@touch .venv/local $@
 
-demo: .venv/local ## Train, gate, promote and serve the digits, from nothing
+examples/digits/data: | .venv/local
+	$(BIN)/python examples/digits/prepare.py
+
+demo: .venv/local examples/digits/data ## Train, gate, promote and serve the digits, from nothing
 	$(BIN)/goldenpath demo
 
-test: .venv/dev ## All tests that this machine can run
+test: .venv/dev examples/digits/data ## All tests that this machine can run
 	$(BIN)/python -m pytest
 
 lint: .venv/dev ## Style, types and layers
